@@ -1,0 +1,138 @@
+/**
+ * The port between the emulated platform and whatever plays the virtual machine.
+ *
+ * The control plane and envd know only this file; the real runtime (child processes in namespaces) and the
+ * scripted runtime (answers from tables) implement it.
+ */
+export interface Runtime {
+  readonly kind: 'real' | 'scripted'
+  /** One sentence on what was found and chosen, for a person. */
+  readonly description: string
+  /** The image every `fromImage` build starts from. The name of the image is only recorded. */
+  baseImage(image: string): Promise<ImageId>
+  /** A machine over a writable copy of `image`; the image itself never changes. */
+  createMachine(image: ImageId, options: MachineOptions): Promise<Machine>
+  /** Forgets an image; files are removed once no machine and no other image needs them. */
+  deleteImage(image: ImageId): Promise<void>
+  /** A directory of the host that shows the image's complete file system, for inspection; undefined where there is none. */
+  inspectImage(image: ImageId): Promise<MountedImage | undefined>
+  /** Ends every machine and removes everything the runtime put on the host. */
+  close(): Promise<void>
+}
+
+export type ImageId = string
+
+export interface MountedImage {
+  readonly directory: string
+  release(): Promise<void>
+}
+
+export interface MachineOptions {
+  readonly id: string
+  /** Written to `/.e2b` and similar by the platform, as on the real one. */
+  readonly hostname: string
+}
+
+export interface Machine {
+  readonly id: string
+  /** Rejects with {@link RuntimeError} (`user-unknown`, `directory-missing`, `command-missing`, `not-scripted`) before anything ran. */
+  spawn(options: SpawnOptions): Promise<MachineProcess>
+  readonly files: MachineFiles
+  /** Freezes every process; no output is produced until {@link resume}. */
+  pause(): Promise<void>
+  resume(): Promise<void>
+  /** The machine's file system as a new image. The machine goes on. */
+  snapshot(): Promise<ImageId>
+  /** Ends every process and drops the writable layer. */
+  destroy(): Promise<void>
+  /** Connects to a TCP port inside; rejects when nothing listens. */
+  connect(port: number): Promise<import('node:net').Socket>
+}
+
+export interface SpawnOptions {
+  readonly command: string
+  readonly args: readonly string[]
+  /** Absent: the user's home. */
+  readonly cwd?: string
+  readonly user: string
+  /** The complete environment beyond what a login of the user sets (HOME, USER, LOGNAME, PATH). */
+  readonly env: Readonly<Record<string, string>>
+  readonly stdin: boolean
+  readonly pty?: { readonly cols: number; readonly rows: number }
+}
+
+export interface ProcessExit {
+  /** -1 where a signal ended it. */
+  readonly exitCode: number
+  readonly exited: boolean
+  /** As envd words it: `exit status 1`, `signal: killed`. */
+  readonly status: string
+}
+
+export type ProcessOutput = { readonly stream: 'stdout' | 'stderr' | 'pty'; readonly data: Uint8Array }
+
+export interface MachineProcess {
+  readonly pid: number
+  /** Chunks in order; the handler may return a promise to hold the reader back. Set before any output is lost. */
+  onOutput(listener: (output: ProcessOutput) => void): () => void
+  /** Resolves once the process ended and its pipes are closed. Never rejects. */
+  readonly exit: Promise<ProcessExit>
+  write(data: Uint8Array): Promise<void>
+  closeStdin(): Promise<void>
+  resize(size: { readonly cols: number; readonly rows: number }): Promise<void>
+  signal(name: 'SIGTERM' | 'SIGKILL' | 'SIGINT'): Promise<void>
+}
+
+export interface FileEntry {
+  readonly name: string
+  readonly path: string
+  readonly type: 'file' | 'directory'
+  readonly size: number
+  /** Permission bits. */
+  readonly mode: number
+  readonly owner: string
+  readonly group: string
+  readonly modifiedAt: Date
+  readonly symlinkTarget?: string
+}
+
+/** Paths are absolute and inside the machine; symlinks are resolved inside its root, never on the host. */
+export interface MachineFiles {
+  stat(path: string): Promise<FileEntry>
+  list(path: string, depth: number): Promise<FileEntry[]>
+  makeDirectory(path: string, owner: string): Promise<boolean>
+  move(from: string, to: string): Promise<FileEntry>
+  remove(path: string): Promise<void>
+  read(path: string): Promise<ReadableStream<Uint8Array>>
+  /** Creates parents, owned by `owner`; replaces an existing file. */
+  write(path: string, content: ReadableStream<Uint8Array>, owner: string, mode?: number): Promise<FileEntry>
+  /** Unpacks a gzip tar below `path` as root, then chowns what it made; for COPY steps. */
+  unpack(archive: ReadableStream<Uint8Array>, path: string, options: { owner: string; mode?: number }): Promise<void>
+  homeOf(user: string): Promise<string>
+  watch(
+    path: string,
+    recursive: boolean,
+    listener: (event: { name: string; type: 'create' | 'write' | 'remove' | 'rename' | 'chmod' }) => void,
+  ): Promise<() => void>
+}
+
+export type RuntimeErrorCode =
+  | 'user-unknown'
+  | 'directory-missing'
+  | 'command-missing'
+  | 'not-scripted'
+  | 'not-found'
+  | 'is-directory'
+  | 'not-directory'
+  | 'exists'
+  | 'no-space'
+  | 'port-closed'
+
+export class RuntimeError extends Error {
+  readonly code: RuntimeErrorCode
+  constructor(code: RuntimeErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'RuntimeError'
+    this.code = code
+  }
+}
