@@ -10,7 +10,7 @@ export const suite = (test: NonNullable<ViteUserConfig['test']> = {}) =>
     ssr: { resolve: { conditions: ['@warmbox/source'], externalConditions: ['@warmbox/source'] } },
     test: {
       include: ['test/**/*.test.ts'],
-      reporters: process.env['CI'] ? ['default', 'json'] : ['default', 'json'],
+      reporters: ['default', 'json'],
       outputFile: { json: '.vitest/report.json' },
       ...test,
     },
