@@ -1,0 +1,98 @@
+import { WarmboxError, type WarmboxErrorOptions } from '@warmbox/identity'
+import type { Attempt } from './events.ts'
+
+/** Every code a {@link ResolutionError} can carry. */
+export type ResolutionErrorCode =
+  /** A spec, ref, tag, size or option is malformed. Nothing was requested. */
+  | 'INVALID_SPEC'
+  /** A value cannot be written as one shell word. */
+  | 'INVALID_SHELL_WORD'
+  /** No API key was given and E2B_API_KEY is not set. Nothing was requested. */
+  | 'MISSING_API_KEY'
+  /** The platform answered 401. */
+  | 'AUTHENTICATION'
+  /** The platform answered 403: banned or blocked account, or a template of another account. */
+  | 'FORBIDDEN'
+  /** The platform answered 429 without Retry-After: a limit of the plan, such as concurrent builds, is reached. */
+  | 'QUOTA_EXCEEDED'
+  /** The platform answered 429 with Retry-After: too many requests. */
+  | 'RATE_LIMITED'
+  /** The platform answered 503. */
+  | 'SERVICE_BUSY'
+  /** The platform answered 400. */
+  | 'BAD_REQUEST'
+  /** The platform answered 404. */
+  | 'NOT_FOUND'
+  /** The platform answered 409. */
+  | 'CONFLICT'
+  /** The platform answered 5xx or something it should not. */
+  | 'PLATFORM'
+  /** No answer arrived: DNS, connection or TLS. */
+  | 'NETWORK'
+  /** The platform did not answer within the request timeout. */
+  | 'REQUEST_TIMEOUT'
+  /** The build failed in a step of the template. */
+  | 'BUILD_STEP_FAILED'
+  /** The build failed for a reason outside the template's steps. */
+  | 'BUILD_FAILED'
+  /** The build did not end within `buildTimeoutMs`. It may still end well on the platform's side. */
+  | 'BUILD_TIMEOUT'
+  /** A build of this ref failed in this process not long ago and is not tried again yet. */
+  | 'BUILD_BACKOFF'
+  /** The ref cannot be booted; thrown by `boot` to move to the next rung. */
+  | 'TEMPLATE_UNUSABLE'
+  /** The ref belongs to another account. */
+  | 'TEMPLATE_FOREIGN'
+  /** `strictTemplate` is set and the template does not exist. */
+  | 'TEMPLATE_MISSING'
+  /** Every rung was tried and none gave a bootable ref. */
+  | 'LADDER_EXHAUSTED'
+
+export interface ResolutionErrorOptions extends WarmboxErrorOptions<ResolutionErrorCode> {
+  attempts?: readonly Attempt[] | undefined
+  /** HTTP status behind the error. */
+  status?: number | undefined
+  /** The failing build step. */
+  step?: string | undefined
+}
+
+/** What this package throws. Decide on `code`; `attempts` tells each rung that was tried before. */
+export class ResolutionError extends WarmboxError<ResolutionErrorCode> {
+  readonly attempts: readonly Attempt[]
+  readonly status: number | undefined
+  readonly step: string | undefined
+
+  constructor(options: ResolutionErrorOptions) {
+    super(options)
+    this.attempts = Object.freeze([...(options.attempts ?? [])])
+    this.status = options.status
+    this.step = options.step
+  }
+
+  override toJSON(): ReturnType<WarmboxError<ResolutionErrorCode>['toJSON']> & {
+    attempts?: readonly Attempt[]
+    status?: number
+    step?: string
+  } {
+    return {
+      ...super.toJSON(),
+      ...(this.attempts.length === 0 ? {} : { attempts: this.attempts }),
+      ...(this.status === undefined ? {} : { status: this.status }),
+      ...(this.step === undefined ? {} : { step: this.step }),
+    }
+  }
+}
+
+/** Thrown by a `boot` callback when the ref it was given cannot be booted: the ladder moves to the next rung. */
+export class TemplateUnusableError extends ResolutionError {
+  readonly ref: string
+
+  constructor(ref: string, options: { cause?: unknown; message?: string } = {}) {
+    super({
+      code: 'TEMPLATE_UNUSABLE',
+      message: options.message ?? `The template '${ref}' cannot be booted`,
+      cause: options.cause,
+    })
+    this.ref = ref
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * One way to get a bootable ref. `exact`: the wanted ref is ready. `stale`: an earlier build, while the wanted one is
+ * built. `joined`: someone else's running build was awaited. `built`: built here. `fallback`: the spec's fallback.
+ * `default`: the default mountable template. `rebuilt`: the default template, built again.
+ */
+export type Rung = 'exact' | 'stale' | 'joined' | 'built' | 'fallback' | 'default' | 'rebuilt'
+
+/**
+ * What trying a rung came to. `booted` and `resolved` end the ladder; `missing`: nothing ready under the ref;
+ * `failed`: a build or the platform failed; `unusable`: the ref could not be booted; `refused`: not ours to use;
+ * `skipped`: not tried, for the reason given.
+ */
+export type AttemptOutcome = 'booted' | 'resolved' | 'missing' | 'failed' | 'unusable' | 'refused' | 'skipped'
+
+/** One tried rung of a resolution, in the order of trying. */
+export interface Attempt {
+  readonly rung: Rung
+  readonly ref: string
+  readonly outcome: AttemptOutcome
+  readonly reason?: string
+  /** Code of the error behind the outcome, where there was one. */
+  readonly code?: string
+  readonly durationMs: number
+}
+
+export type BuildLogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+/** What happens during a resolution, one event per step. Every string is redacted before it is emitted. */
+export type ResolutionEvent =
+  | ({ readonly type: 'rung' } & Attempt)
+  | { readonly type: 'build-start'; readonly ref: string; readonly background: boolean }
+  | {
+      readonly type: 'build-log'
+      readonly ref: string
+      readonly line: string
+      readonly level: BuildLogLevel
+      readonly timestamp: Date
+    }
+  | {
+      readonly type: 'build-end'
+      readonly ref: string
+      readonly background: boolean
+      readonly outcome: 'ready' | 'failed' | 'aborted'
+      readonly reason?: string
+      /** The step that failed, as the platform names it: a number, `base` or `finalize`. */
+      readonly step?: string
+      readonly durationMs: number
+    }
+  | {
+      readonly type: 'advance'
+      readonly ref: string
+      readonly tags: readonly string[]
+      /** `superseded`: the ref is no longer the current one, so the tags stayed where they were. */
+      readonly outcome: 'moved' | 'superseded' | 'failed'
+      readonly reason?: string
+    }
+  | { readonly type: 'warning'; readonly code: string; readonly message: string; readonly ref?: string }
+
+/** Receives the events of a resolution. A listener that throws does not disturb the resolution. */
+export type ResolutionListener = (event: ResolutionEvent) => void

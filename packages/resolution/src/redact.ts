@@ -1,0 +1,121 @@
+import { quoteShell } from './shell.ts'
+
+/** Removes secrets from text and errors before they leave the process. */
+export interface Redactor {
+  /** The text with every known form of every secret replaced by `***`. */
+  text(value: string): string
+  /**
+   * The same value when no secret is in it; otherwise a copy, of the same class, whose strings are redacted: message,
+   * stack, own fields and the whole cause chain.
+   */
+  error(value: unknown): unknown
+}
+
+/** Shorter values are no secrets, and replacing them would make the remaining text unreadable. */
+const SHORTEST_SECRET = 4
+/** Shorter pieces of a base64 text occur by chance. */
+const SHORTEST_BASE64_CORE = 8
+const MASK = '***'
+
+const base64 = (bytes: Uint8Array): string => btoa(Array.from(bytes, (byte) => String.fromCodePoint(byte)).join(''))
+
+/**
+ * Base64 of a text that is part of a longer one (`user:<secret>`) depends on where it begins, modulo three bytes. The
+ * three results without their edges, which neighbours influence, cover every position.
+ */
+function base64Cores(secret: string): string[] {
+  const bytes = new TextEncoder().encode(secret)
+  return [0, 1, 2]
+    .map((offset) => {
+      const shifted = new Uint8Array(offset + bytes.length)
+      shifted.set(bytes, offset)
+      const first = Math.ceil((offset * 8) / 6)
+      const last = Math.floor(((offset + bytes.length) * 8) / 6)
+      return base64(shifted).slice(first, last)
+    })
+    .filter((core) => core.length >= SHORTEST_BASE64_CORE)
+}
+
+function formsOf(secret: string): string[] {
+  const whole = base64(new TextEncoder().encode(secret))
+  const basic = base64(new TextEncoder().encode(`x-access-token:${secret}`))
+  const encoded = [whole, basic, ...base64Cores(secret)]
+  return [
+    secret,
+    `x-access-token:${secret}`,
+    encodeURIComponent(secret.toWellFormed()),
+    JSON.stringify(secret).slice(1, -1),
+    ...(secret.includes('\0') ? [] : [quoteShell(secret).slice(1, -1)]),
+    // A log is relayed line by line, so a key of several lines never shows up whole.
+    ...secret.split(/\r?\n/).filter((line) => line.trim().length >= SHORTEST_BASE64_CORE),
+    ...encoded,
+    ...encoded.map((text) => text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')),
+  ]
+}
+
+/**
+ * Makes a redactor for a set of secrets. Covered are the secret itself, its base64 at any position of a longer text
+ * (so `x-access-token:<secret>` and every other `user:<secret>` too), both base64 alphabets, its URL, JSON and shell
+ * forms, and each line of a secret with several lines. Values shorter than four characters are left alone.
+ */
+export function createRedactor(secrets: Iterable<string>): Redactor {
+  const forms = new Set([...secrets].filter((secret) => secret.length >= SHORTEST_SECRET).flatMap(formsOf))
+  if (forms.size === 0) {
+    return { text: (value) => value, error: (value) => value }
+  }
+  // Longest first, so that a form which contains another is replaced whole.
+  const alternatives = [...forms].toSorted((a, b) => b.length - a.length).map(escapeRegExp)
+  const pattern = new RegExp(alternatives.join('|'), 'g')
+  const text = (value: string): string => value.replace(pattern, MASK)
+  return { text, error: (value) => redactValue(value, text, new Map()) }
+}
+
+const escapeRegExp = (value: string): string => value.replace(/[$()*+.?[\\\]^{|}/-]/g, '\\$&')
+
+type RedactText = (value: string) => string
+
+/** `seen` keeps one copy per original, so a cycle stays a cycle. */
+function redactValue(value: unknown, text: RedactText, seen: Map<object, unknown>): unknown {
+  if (typeof value === 'string') return text(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (seen.has(value)) return seen.get(value)
+  seen.set(value, value)
+  if (value instanceof DOMException) return redactDomException(value, text)
+  if (value instanceof Error || Array.isArray(value) || isPlainObject(value)) return redactObject(value, text, seen)
+  return value
+}
+
+function isPlainObject(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** Its fields live behind accessors of the class, so a copy must be constructed. */
+function redactDomException(value: DOMException, text: RedactText): DOMException {
+  const message = text(value.message)
+  return message === value.message ? value : new DOMException(message, value.name)
+}
+
+function redactObject(value: object, text: RedactText, seen: Map<object, unknown>): object {
+  const changes = new Map<PropertyKey, unknown>()
+  for (const key of Reflect.ownKeys(value)) {
+    const before: unknown = Reflect.get(value, key)
+    const after = redactValue(before, text, seen)
+    if (after !== before) changes.set(key, after)
+  }
+  if (changes.size === 0) return value
+  const descriptors = Object.getOwnPropertyDescriptors(value)
+  const copy: object = Array.isArray(value) ? [] : Object.create(Object.getPrototypeOf(value))
+  seen.set(value, copy)
+  for (const key of Reflect.ownKeys(descriptors)) {
+    const descriptor = Reflect.getOwnPropertyDescriptor(value, key)
+    if (descriptor === undefined) continue
+    Object.defineProperty(copy, key, {
+      value: changes.has(key) ? changes.get(key) : Reflect.get(value, key),
+      enumerable: descriptor.enumerable ?? false,
+      writable: true,
+      configurable: true,
+    })
+  }
+  return copy
+}

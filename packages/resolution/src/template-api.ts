@@ -1,0 +1,63 @@
+import type { TemplateBuilder } from 'e2b'
+import type { BuildLogLevel } from './events.ts'
+
+/** `ready`: bootable. `missing`: no ready build under the tag. `foreign`: the name belongs to another account. */
+export type TemplateStatus = 'ready' | 'missing' | 'foreign'
+
+/** The newest assignment of a tag, whatever the state of the build it points to. */
+export interface TagAssignment {
+  readonly tag: string
+  readonly buildId: string
+  readonly createdAt: Date
+}
+
+/** Names one build to the platform. */
+export interface BuildHandle {
+  readonly templateId: string
+  readonly buildId: string
+}
+
+export interface BuildRequest {
+  /** `name:tag`; the build carries this tag and no other. */
+  readonly ref: string
+  readonly template: TemplateBuilder
+  readonly cpuCount: number
+  readonly memoryMB: number
+}
+
+export interface BuildLogEntry {
+  readonly timestamp: Date
+  readonly level: BuildLogLevel
+  readonly message: string
+}
+
+export type BuildState = 'waiting' | 'building' | 'ready' | 'error'
+
+export interface BuildProgress {
+  readonly state: BuildState
+  /** Entries from the asked offset on, at most 100. */
+  readonly logs: readonly BuildLogEntry[]
+  /** Why the build failed; only with state `error`. `step` is a number, `base` or `finalize`. */
+  readonly failure?: { readonly message: string; readonly step?: string }
+}
+
+/**
+ * The only door to E2B's template calls. Every method rejects with a `ResolutionError` whose code tells the status
+ * class (`AUTHENTICATION`, `QUOTA_EXCEEDED`, `PLATFORM`, ...); an aborted signal rejects with the signal's reason.
+ */
+export interface TemplateApi {
+  /** Identifies endpoint and account without carrying the key; process-wide state is keyed by it. */
+  readonly scope: string
+  /** Is there a ready build under `name:tag`? Never ask with a bare name: that answers yes for failed builds. */
+  status(ref: string, signal?: AbortSignal): Promise<TemplateStatus>
+  /** The id behind a name of this account, `undefined` where there is none. */
+  templateId(name: string, signal?: AbortSignal): Promise<string | undefined>
+  /** All tags of a template by name or id, in no promised order; `undefined` where there is no such template. */
+  tags(name: string, signal?: AbortSignal): Promise<readonly TagAssignment[] | undefined>
+  /** Requests a build, uploads what its COPY steps need and starts it. Resolves as soon as it runs. */
+  startBuild(request: BuildRequest, signal?: AbortSignal): Promise<BuildHandle>
+  /** State of a build and the log entries from `logsOffset` on. */
+  buildProgress(build: BuildHandle, logsOffset: number, signal?: AbortSignal): Promise<BuildProgress>
+  /** Points tags at the newest ready build of `ref`. */
+  assignTags(ref: string, tags: readonly string[], signal?: AbortSignal): Promise<void>
+}
