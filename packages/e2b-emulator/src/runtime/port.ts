@@ -31,6 +31,8 @@ export interface MachineOptions {
   readonly id: string
   /** Written to `/.e2b` and similar by the platform, as on the real one. */
   readonly hostname: string
+  /** What the machine is made for. Absent: a sandbox. A runtime may treat build steps differently, and says so. */
+  readonly purpose?: 'build' | 'sandbox'
 }
 
 export interface Machine {
@@ -73,8 +75,11 @@ export type ProcessOutput = { readonly stream: 'stdout' | 'stderr' | 'pty'; read
 
 export interface MachineProcess {
   readonly pid: number
-  /** Chunks in order; the handler may return a promise to hold the reader back. Set before any output is lost. */
-  onOutput(listener: (output: ProcessOutput) => void): () => void
+  /**
+   * Chunks in order. A promise the listener returns holds the reader back: no further chunk is read or delivered until
+   * it settles (it never rejects), so the pipe fills and the program waits. Set before any output is lost.
+   */
+  onOutput(listener: (output: ProcessOutput) => void | Promise<void>): () => void
   /** Resolves once the process ended and its pipes are closed. Never rejects. */
   readonly exit: Promise<ProcessExit>
   write(data: Uint8Array): Promise<void>
@@ -127,6 +132,8 @@ export type RuntimeErrorCode =
   | 'exists'
   | 'no-space'
   | 'port-closed'
+  /** The machine has no such ability, a terminal for instance. */
+  | 'unsupported'
 
 export class RuntimeError extends Error {
   readonly code: RuntimeErrorCode

@@ -1,0 +1,153 @@
+import { posix } from 'node:path'
+import { RuntimeError, type FileEntry } from '../port.ts'
+
+interface NodeAttributes {
+  readonly mode: number
+  readonly owner: string
+  readonly group: string
+  readonly modifiedAt: Date
+}
+
+/** Nodes never change; a tree replaces them. So a copy of a tree is a copy of one map, however large its files are. */
+export type FileNode = NodeAttributes &
+  (
+    | { readonly kind: 'file'; readonly content: Uint8Array }
+    | { readonly kind: 'directory' }
+    | { readonly kind: 'symlink'; readonly target: string }
+  )
+
+export type TreeChange = { readonly path: string; readonly type: 'create' | 'write' | 'remove' | 'rename' | 'chmod' }
+
+const MAX_SYMLINKS = 40
+
+/** A file system in memory: absolute POSIX paths to immutable nodes. */
+export class FileTree {
+  readonly #nodes: Map<string, FileNode>
+  readonly #listeners = new Set<(change: TreeChange) => void>()
+
+  constructor(nodes: ReadonlyMap<string, FileNode>) {
+    this.#nodes = new Map(nodes)
+  }
+
+  copy(): FileTree {
+    return new FileTree(this.#nodes)
+  }
+
+  onChange(listener: (change: TreeChange) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Every node, parents before children. */
+  entries(): [string, FileNode][] {
+    return [...this.#nodes].toSorted(([left], [right]) => (left < right ? -1 : 1))
+  }
+
+  /** The path with every symlink on the way followed; the last segment too unless told otherwise. It need not exist. */
+  resolve(path: string, options: { followLast: boolean } = { followLast: true }): string {
+    let pending = posix.resolve('/', path).split('/').filter(Boolean)
+    let resolved = '/'
+    let followed = 0
+    while (pending.length > 0) {
+      const [segment = '', ...rest] = pending
+      const next = posix.resolve(resolved, segment)
+      const node = this.#nodes.get(next)
+      if (node?.kind !== 'symlink' || (rest.length === 0 && !options.followLast)) {
+        resolved = next
+        pending = rest
+        continue
+      }
+      followed += 1
+      if (followed > MAX_SYMLINKS) throw new RuntimeError('not-found', `too many levels of symbolic links: ${path}`)
+      pending = [...posix.resolve(resolved, node.target).split('/').filter(Boolean), ...rest]
+      resolved = '/'
+    }
+    return resolved
+  }
+
+  find(path: string): FileNode | undefined {
+    return this.#nodes.get(this.resolve(path))
+  }
+
+  get(path: string): FileNode {
+    const node = this.find(path)
+    if (node === undefined) throw new RuntimeError('not-found', `no such file or directory: ${path}`)
+    return node
+  }
+
+  entry(path: string): FileEntry {
+    const node = this.#nodes.get(this.resolve(path, { followLast: false }))
+    if (node === undefined) throw new RuntimeError('not-found', `no such file or directory: ${path}`)
+    const target = node.kind === 'symlink' ? this.find(path) : node
+    return {
+      name: posix.basename(path),
+      path: posix.resolve('/', path),
+      type: target?.kind === 'directory' ? 'directory' : 'file',
+      size: target?.kind === 'file' ? target.content.byteLength : 0,
+      mode: node.mode,
+      owner: node.owner,
+      group: node.group,
+      modifiedAt: node.modifiedAt,
+      ...(node.kind === 'symlink' ? { symlinkTarget: node.target } : {}),
+    }
+  }
+
+  list(path: string, depth: number): FileEntry[] {
+    if (this.get(path).kind !== 'directory') throw new RuntimeError('not-directory', `path is not a directory: ${path}`)
+    const root = this.resolve(path)
+    const prefix = root === '/' ? '/' : `${root}/`
+    return this.entries()
+      .map(([candidate]) => candidate)
+      .filter((candidate) => candidate !== '/' && candidate.startsWith(prefix))
+      .filter((candidate) => candidate.slice(prefix.length).split('/').length <= depth)
+      .map((candidate) => this.entry(candidate))
+  }
+
+  set(path: string, node: FileNode): void {
+    const existed = this.#nodes.has(path)
+    this.#nodes.set(path, node)
+    this.#emit({ path, type: existed ? 'write' : 'create' })
+  }
+
+  /** Creates the directory and its missing parents; false where it was there. */
+  makeDirectory(path: string, attributes: NodeAttributes): boolean {
+    const resolved = this.resolve(path)
+    const existing = this.#nodes.get(resolved)
+    if (existing?.kind === 'directory') return false
+    if (existing !== undefined)
+      throw new RuntimeError('not-directory', `path already exists but is not a directory: ${path}`)
+    this.makeDirectory(posix.dirname(resolved), attributes)
+    this.set(resolved, { ...attributes, kind: 'directory' })
+    return true
+  }
+
+  chmod(path: string, mode: number): void {
+    const resolved = this.resolve(path)
+    this.#nodes.set(resolved, { ...this.get(resolved), mode })
+    this.#emit({ path: resolved, type: 'chmod' })
+  }
+
+  move(from: string, to: string): void {
+    const source = this.resolve(from, { followLast: false })
+    const target = this.resolve(to, { followLast: false })
+    if (!this.#nodes.has(source)) throw new RuntimeError('not-found', `no such file or directory: ${from}`)
+    const moved = this.entries().filter(([path]) => path === source || path.startsWith(`${source}/`))
+    for (const [path] of moved) this.#nodes.delete(path)
+    this.remove(target)
+    for (const [path, node] of moved) this.#nodes.set(target + path.slice(source.length), node)
+    this.#emit({ path: source, type: 'rename' })
+    this.#emit({ path: target, type: 'create' })
+  }
+
+  /** Removes the path and all below it; nothing happens where it is not there. */
+  remove(path: string): void {
+    const resolved = this.resolve(path, { followLast: false })
+    const doomed = [...this.#nodes.keys()].filter((key) => key === resolved || key.startsWith(`${resolved}/`))
+    for (const key of doomed) this.#nodes.delete(key)
+    if (doomed.length > 0) this.#emit({ path: resolved, type: 'remove' })
+  }
+
+  #emit(change: TreeChange): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+}

@@ -1,0 +1,81 @@
+import {
+  RuntimeError,
+  type ImageId,
+  type Machine,
+  type MachineOptions,
+  type MountedImage,
+  type Runtime,
+} from '../port.ts'
+import { baseTree } from './base-tree.ts'
+import type { ScriptedCommand } from './commands.ts'
+import type { FileTree } from './file-tree.ts'
+import { writeTree } from './inspect.ts'
+import { ScriptedMachine } from './machine.ts'
+
+export type { ScriptedCall, ScriptedCommand, ScriptedResult } from './commands.ts'
+
+export interface ScriptedRuntimeOptions {
+  /** The table of commands, asked in order before the few builtins. Default: empty. */
+  readonly commands?: readonly ScriptedCommand[]
+  /**
+   * What a RUN step without a row does. Default `succeed`: it exits 0 and changes nothing, so that templates build
+   * without a row per step. In a sandbox a command without a row is always refused.
+   */
+  readonly unscriptedBuildSteps?: 'succeed' | 'refuse'
+  /** Where file times come from. Default: the system's clock. */
+  readonly now?: () => Date
+}
+
+/** A runtime without processes: commands answer from a table, files live in memory. Light enough for hundreds of sandboxes. */
+export function createScriptedRuntime(options: ScriptedRuntimeOptions = {}): Runtime {
+  const { commands = [], unscriptedBuildSteps = 'succeed', now = () => new Date() } = options
+  const images = new Map<ImageId, FileTree>()
+  const machines = new Set<ScriptedMachine>()
+  const mounts = new Set<MountedImage>()
+  let stored = 0
+
+  const store = (tree: FileTree): ImageId => {
+    const id = `scripted-${(stored += 1)}`
+    images.set(id, tree)
+    return id
+  }
+  const find = (image: ImageId): FileTree => {
+    const tree = images.get(image)
+    if (tree === undefined) throw new RuntimeError('not-found', `no such image: ${image}`)
+    return tree
+  }
+
+  return {
+    kind: 'scripted',
+    description: 'commands answer from a table and files live in memory; no process runs',
+    async baseImage() {
+      return store(baseTree(now()))
+    },
+    async createMachine(image: ImageId, machine: MachineOptions): Promise<Machine> {
+      const created: ScriptedMachine = new ScriptedMachine({
+        id: machine.id,
+        tree: find(image).copy(),
+        now,
+        commands,
+        unscripted: machine.purpose === 'build' ? unscriptedBuildSteps : 'refuse',
+        store,
+        ended: () => machines.delete(created),
+      })
+      machines.add(created)
+      return created
+    },
+    async deleteImage(image) {
+      images.delete(image)
+    },
+    async inspectImage(image) {
+      const mount = await writeTree(find(image))
+      mounts.add(mount)
+      return mount
+    },
+    async close() {
+      await Promise.all([...machines].map((machine) => machine.destroy()))
+      await Promise.all([...mounts].map((mount) => mount.release()))
+      images.clear()
+    },
+  }
+}

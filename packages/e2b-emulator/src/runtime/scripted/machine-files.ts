@@ -1,0 +1,128 @@
+import { posix } from 'node:path'
+import { Parser, type ReadEntry } from 'tar'
+import { RuntimeError, type FileEntry, type MachineFiles } from '../port.ts'
+import { type FileTree } from './file-tree.ts'
+
+/** {@link MachineFiles} over a tree in memory. */
+export class ScriptedFiles implements MachineFiles {
+  readonly #tree: FileTree
+  readonly #now: () => Date
+
+  constructor(tree: FileTree, now: () => Date) {
+    this.#tree = tree
+    this.#now = now
+  }
+
+  async stat(path: string): Promise<FileEntry> {
+    return this.#tree.entry(path)
+  }
+
+  async list(path: string, depth: number): Promise<FileEntry[]> {
+    return this.#tree.list(path, depth)
+  }
+
+  async makeDirectory(path: string, owner: string): Promise<boolean> {
+    return this.#tree.makeDirectory(path, this.#attributes(owner, 0o755))
+  }
+
+  async move(from: string, to: string): Promise<FileEntry> {
+    this.#tree.makeDirectory(posix.dirname(posix.resolve('/', to)), this.#attributes('root', 0o755))
+    this.#tree.move(from, to)
+    return this.#tree.entry(to)
+  }
+
+  async remove(path: string): Promise<void> {
+    this.#tree.remove(path)
+  }
+
+  async read(path: string): Promise<ReadableStream<Uint8Array>> {
+    const node = this.#tree.get(path)
+    if (node.kind !== 'file') throw new RuntimeError('is-directory', `path is a directory: ${path}`)
+    const { content } = node
+    return new ReadableStream({
+      start(controller) {
+        if (content.byteLength > 0) controller.enqueue(content)
+        controller.close()
+      },
+    })
+  }
+
+  async write(path: string, content: ReadableStream<Uint8Array>, owner: string, mode?: number): Promise<FileEntry> {
+    this.#store(path, new Uint8Array(await new Response(content).arrayBuffer()), owner, mode)
+    return this.#tree.entry(path)
+  }
+
+  async unpack(
+    archive: ReadableStream<Uint8Array>,
+    path: string,
+    options: { owner: string; mode?: number },
+  ): Promise<void> {
+    for (const { entry, content } of await readArchive(archive)) {
+      const target = posix.join(path, posix.resolve('/', entry.path))
+      const mode = options.mode ?? entry.mode
+      if (entry.type === 'Directory') {
+        this.#tree.makeDirectory(target, this.#attributes(options.owner, mode ?? 0o755))
+      } else if (entry.type === 'SymbolicLink') {
+        this.#tree.makeDirectory(posix.dirname(target), this.#attributes(options.owner, 0o755))
+        this.#tree.set(this.#tree.resolve(target, { followLast: false }), {
+          ...this.#attributes(options.owner, 0o777),
+          kind: 'symlink',
+          target: entry.linkpath ?? '',
+        })
+      } else {
+        this.#store(target, content, options.owner, mode)
+      }
+    }
+  }
+
+  async homeOf(user: string): Promise<string> {
+    const passwd = this.#tree.find('/etc/passwd')
+    const lines = passwd?.kind === 'file' ? new TextDecoder().decode(passwd.content).split('\n') : []
+    const home = lines.map((line) => line.split(':')).find(([name]) => name === user)?.[5]
+    if (home === undefined) throw new RuntimeError('user-unknown', `unknown user ${user}`)
+    return home
+  }
+
+  async watch(
+    path: string,
+    recursive: boolean,
+    listener: (event: { name: string; type: 'create' | 'write' | 'remove' | 'rename' | 'chmod' }) => void,
+  ): Promise<() => void> {
+    if (this.#tree.get(path).kind !== 'directory')
+      throw new RuntimeError('not-directory', `path is not a directory: ${path}`)
+    const root = this.#tree.resolve(path)
+    return this.#tree.onChange((change) => {
+      const name = posix.relative(root, change.path)
+      if (name === '' || name.startsWith('..') || (!recursive && name.includes('/'))) return
+      listener({ name, type: change.type })
+    })
+  }
+
+  #store(path: string, content: Uint8Array, owner: string, mode: number | undefined): void {
+    const resolved = this.#tree.resolve(path)
+    const existing = this.#tree.find(resolved)
+    if (existing?.kind === 'directory') throw new RuntimeError('is-directory', `path is a directory: ${path}`)
+    this.#tree.makeDirectory(posix.dirname(resolved), this.#attributes(owner, 0o755))
+    this.#tree.set(resolved, { ...this.#attributes(owner, mode ?? existing?.mode ?? 0o644), kind: 'file', content })
+  }
+
+  #attributes(owner: string, mode: number) {
+    return { owner, group: owner, mode, modifiedAt: this.#now() }
+  }
+}
+
+async function readArchive(archive: ReadableStream<Uint8Array>) {
+  const entries: Promise<{ entry: ReadEntry; content: Uint8Array }>[] = []
+  const parser = new Parser({
+    onReadEntry: (entry) => entries.push(entry.concat().then((content) => ({ entry, content }))),
+  })
+  const ended = new Promise<void>((resolve, reject) => {
+    parser.on('end', resolve)
+    parser.on('error', reject)
+    parser.on('abort', reject)
+  })
+  for await (const chunk of archive) parser.write(Buffer.from(chunk))
+  parser.end()
+  await ended
+  return Promise.all(entries)
+}

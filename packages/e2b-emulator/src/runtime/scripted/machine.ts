@@ -1,0 +1,97 @@
+import { RuntimeError, type ImageId, type Machine, type MachineProcess, type SpawnOptions } from '../port.ts'
+import { BUILTIN_COMMANDS } from './builtins.ts'
+import { commandText, findCommand, type ScriptedCommand } from './commands.ts'
+import { type FileTree } from './file-tree.ts'
+import { ScriptedFiles } from './machine-files.ts'
+import { ScriptedProcess } from './process.ts'
+
+export interface ScriptedMachineOptions {
+  readonly id: string
+  readonly tree: FileTree
+  readonly now: () => Date
+  readonly commands: readonly ScriptedCommand[]
+  /** What a command without a row does. */
+  readonly unscripted: 'refuse' | 'succeed'
+  store(tree: FileTree): ImageId
+  ended(): void
+}
+
+/** A machine without a kernel: files in memory, commands from a table. */
+export class ScriptedMachine implements Machine {
+  readonly id: string
+  readonly files: ScriptedFiles
+  readonly #options: ScriptedMachineOptions
+  readonly #running = new Set<ScriptedProcess>()
+  #nextPid = 1000
+  #paused = false
+
+  constructor(options: ScriptedMachineOptions) {
+    this.id = options.id
+    this.#options = options
+    this.files = new ScriptedFiles(options.tree, options.now)
+  }
+
+  async spawn(options: SpawnOptions): Promise<MachineProcess> {
+    const home = await this.files.homeOf(options.user)
+    const cwd = options.cwd ?? home
+    if (this.#options.tree.find(cwd)?.kind !== 'directory') {
+      throw new RuntimeError('directory-missing', `cwd '${cwd}' does not exist`)
+    }
+    const text = commandText(options.command, options.args)
+    const row = findCommand(this.#options.commands, text) ?? findCommand(BUILTIN_COMMANDS, text)
+    if (row === undefined && this.#options.unscripted === 'refuse') {
+      throw new RuntimeError(
+        'not-scripted',
+        `no row of the scripted runtime matches this command: ${text}. ` +
+          'Add one with createScriptedRuntime({ commands: [{ match, answer }] }), or use the real runtime.',
+      )
+    }
+    const child = new ScriptedProcess({ pid: this.#nextPid++, stdin: options.stdin, pty: options.pty !== undefined })
+    this.#running.add(child)
+    void child.exit.then(() => this.#running.delete(child))
+    if (this.#paused) child.freeze()
+    const { files } = this
+    void child.play(async () => {
+      const answer = row?.answer ?? {}
+      if (typeof answer !== 'function') return answer
+      return answer({
+        text,
+        cwd,
+        user: options.user,
+        env: { HOME: home, USER: options.user, LOGNAME: options.user, ...options.env },
+        files,
+        stdin: child.stdin,
+        signal: child.aborted,
+        stdout: (chunk) => child.emit('stdout', chunk),
+        stderr: (chunk) => child.emit('stderr', chunk),
+      })
+    })
+    return child
+  }
+
+  async pause(): Promise<void> {
+    this.#paused = true
+    for (const child of this.#running) child.freeze()
+  }
+
+  async resume(): Promise<void> {
+    this.#paused = false
+    for (const child of this.#running) child.thaw()
+  }
+
+  async snapshot(): Promise<ImageId> {
+    return this.#options.store(this.#options.tree.copy())
+  }
+
+  async destroy(): Promise<void> {
+    await this.resume()
+    const running = [...this.#running]
+    await Promise.all(running.map((child) => child.signal('SIGKILL')))
+    await Promise.all(running.map((child) => child.exit))
+    this.#options.ended()
+  }
+
+  async connect(port: number): Promise<never> {
+    throw new RuntimeError('port-closed', `nothing listens on port ${port}: scripted machines open no ports`)
+  }
+}
