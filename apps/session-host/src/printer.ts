@@ -1,0 +1,23 @@
+import { stripVTControlCharacters } from 'node:util'
+
+/** Says what happens, to a person. */
+export interface Printer {
+  heading(text: string): void
+  detail(text: string): void
+  /** A line some program wrote. */
+  log(line: string): void
+  result(text: string): void
+}
+
+/** Lines on `stream`; control characters of relayed programs never reach the terminal. */
+export const createPrinter = (stream: { write(text: string): unknown }): Printer => {
+  const line = (prefix: string, text: string): void => {
+    for (const part of stripVTControlCharacters(text).trimEnd().split('\n')) stream.write(`${prefix}${part}\n`)
+  }
+  return {
+    heading: (text) => line('', `\n${text}`),
+    detail: (text) => line('  · ', text),
+    log: (text) => line('  │ ', text),
+    result: (text) => line('  → ', text),
+  }
+}

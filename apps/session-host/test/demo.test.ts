@@ -1,0 +1,59 @@
+import { readdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+
+import { expect, test } from 'vitest'
+
+import type { WalkSummary } from '../src/walk.ts'
+import { startDemo } from './run-demo.ts'
+
+const WALK_TIMEOUT_MS = 120_000
+
+test(
+  'the walk meets the rung each session should, in a private repository, without a trace of the token',
+  { timeout: WALK_TIMEOUT_MS },
+  async () => {
+    const { code, stdout, stderr } = await startDemo(['--json']).ended
+    expect(code, stderr).toBe(0)
+    const summary = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as WalkSummary
+    expect(summary.sessions.map(({ name, rung, ok }) => [name, rung, ok])).toEqual([
+      ['cold start', 'built', true],
+      ['warm start', 'exact', true],
+      ['moved head', 'stale', true],
+      ['caught up', 'exact', true],
+      ['broken setup', 'fallback', true],
+      ['after refresh', 'exact', true],
+    ])
+    expect(summary.tokenLeaks).toBe(0)
+    expect(summary.refreshes.map(({ action }) => action)).toEqual(['reused', 'built'])
+    const [cold, warm, moved, caughtUp, broken, refreshed] = summary.sessions.map(({ sha }) => sha)
+    expect(warm).toBe(cold)
+    expect(moved).not.toBe(cold)
+    expect([caughtUp, broken]).toEqual([moved, moved])
+    expect(refreshed).toBe(summary.refreshes[1]?.sha)
+    expect(stderr).toContain('set up for')
+  },
+)
+
+test(
+  'interrupted in the middle of a build it ends with 130 and leaves no directory',
+  { timeout: WALK_TIMEOUT_MS },
+  async () => {
+    const before = await scratchDirectories()
+    const run = startDemo(['--json'])
+    await run.seen('build of ')
+    run.child.kill('SIGINT')
+    const { code, stderr } = await run.ended
+    expect(code, stderr).toBe(130)
+    expect((await scratchDirectories()).filter((entry) => !before.includes(entry))).toEqual([])
+  },
+)
+
+test('a repository that is none is refused with what to do instead', { timeout: WALK_TIMEOUT_MS }, async () => {
+  const { code, stderr } = await startDemo(['--repo', tmpdir()]).ended
+  expect(code).toBe(1)
+  expect(stderr).toContain('give another by --repo')
+  expect(stderr).not.toContain('    at ')
+})
+
+const scratchDirectories = async (): Promise<string[]> =>
+  (await readdir(tmpdir())).filter((entry) => entry.startsWith('warmbox-'))
