@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net'
+
 /**
  * The port between the emulated platform and whatever plays the virtual machine.
  *
@@ -48,7 +50,7 @@ export interface Machine {
   /** Ends every process and drops the writable layer. */
   destroy(): Promise<void>
   /** Connects to a TCP port inside; rejects when nothing listens. */
-  connect(port: number): Promise<import('node:net').Socket>
+  connect(port: number): Promise<Socket>
 }
 
 export interface SpawnOptions {

@@ -1,0 +1,57 @@
+import { RuntimeError, type RuntimeErrorCode } from '../../runtime/port.ts'
+import { resolvePath, UnsupportedPathError } from '../path.ts'
+import type { EnvdSession } from '../session.ts'
+import { findUser, type SandboxUser } from '../user.ts'
+import { fileRefusal } from './access.ts'
+import { errorAnswer } from './answers.ts'
+import { UnsupportedEncodingError } from './content-encoding.ts'
+
+/** A request for `/files` that cannot be served, with what to answer. */
+export class FileRequestError extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.name = 'FileRequestError'
+    this.status = status
+  }
+}
+
+/** Who asks for a file: checks token or signature, then the user. */
+export async function callerOf(request: Request, session: EnvdSession): Promise<SandboxUser> {
+  const refused = fileRefusal(request, session.sandbox, session.clock)
+  if (refused !== undefined) throw new FileRequestError(401, refused)
+  const name = new URL(request.url).searchParams.get('username') ?? session.sandbox.defaultUser
+  const user = await findUser(session.sandbox, name)
+  if (user === undefined) throw new FileRequestError(401, `error looking up user '${name}'`)
+  return user
+}
+
+/** {@link resolvePath} for a file request. */
+export function filePath(path: string, user: SandboxUser, session: EnvdSession): string {
+  return resolvePath(path, user, session.sandbox)
+}
+
+/** Turns what went wrong into the answer the platform gives. */
+export function failedFileAnswer(error: unknown): Response {
+  if (error instanceof FileRequestError) return errorAnswer(error.status, error.message)
+  if (error instanceof UnsupportedPathError || error instanceof UnsupportedEncodingError) {
+    return errorAnswer(400, error.message)
+  }
+  if (error instanceof RuntimeError) return errorAnswer(statusFor[error.code], error.message)
+  return errorAnswer(500, error instanceof Error ? error.message : String(error))
+}
+
+const statusFor: Readonly<Record<RuntimeErrorCode, number>> = {
+  'not-found': 404,
+  'user-unknown': 401,
+  'is-directory': 400,
+  'not-directory': 400,
+  'no-space': 507,
+  'directory-missing': 500,
+  'command-missing': 500,
+  'not-scripted': 500,
+  exists: 500,
+  'port-closed': 500,
+  unsupported: 500,
+}

@@ -1,0 +1,35 @@
+import type { Clock } from '../clock.ts'
+import { WatcherTable } from './filesystem/watcher-table.ts'
+import { ProcessTable } from './process/process-table.ts'
+import type { SandboxForEnvd } from './sandbox.ts'
+
+/** The memory of one sandbox's envd: what it started, what it watches, and whether it still exists. */
+export class EnvdSession {
+  readonly #gone = new AbortController()
+  readonly processes: ProcessTable
+  readonly watchers: WatcherTable
+  /** As the platform described it last. */
+  sandbox: SandboxForEnvd
+  readonly clock: Clock
+
+  constructor(sandbox: SandboxForEnvd, clock: Clock) {
+    this.sandbox = sandbox
+    this.clock = clock
+    this.processes = new ProcessTable(sandbox.machine, clock)
+    this.watchers = new WatcherTable(sandbox.machine.files)
+  }
+
+  /** Aborted when the sandbox is gone. */
+  get gone(): AbortSignal {
+    return this.#gone.signal
+  }
+
+  /** The sandbox was killed: everything open ends with an error. */
+  end(): void {
+    // The words fetch itself uses for a connection that broke; clients look for them to ask whether the sandbox lives.
+    const error = new TypeError('terminated')
+    this.#gone.abort(error)
+    this.processes.drop(error)
+    this.watchers.drop(error)
+  }
+}
