@@ -1,3 +1,20 @@
-import { library } from '../../tsup.shared.ts'
+import { defineConfig } from 'tsup'
 
-export default library({ index: 'src/index.ts' })
+const shared = {
+  entry: { index: 'src/index.ts' },
+  target: 'es2023',
+  platform: 'neutral',
+  sourcemap: true,
+  treeshake: true,
+} as const
+
+const banner = { js: '/*! Contains @noble/hashes, MIT License, (c) 2022 Paul Miller (paulmillr.com) */' }
+
+/**
+ * Two builds, because the one dependency is published as ES modules only: the CommonJS build carries it along, so that
+ * `require` works where the runtime cannot load an ES module synchronously.
+ */
+export default defineConfig([
+  { ...shared, format: ['esm'], dts: true },
+  { ...shared, format: ['cjs'], dts: true, noExternal: ['@noble/hashes'], banner },
+])
