@@ -1,6 +1,6 @@
 /** Where time comes from; tests pass one they move by hand. */
 export interface Clock {
-  /** Milliseconds, on any scale that only moves forward. */
+  /** Milliseconds since the epoch; compared with the times the platform gives. */
   now(): number
   /** Resolves after the delay; rejects with the signal's reason, and leaves no timer or listener, when aborted. */
   sleep(delayMs: number, signal: AbortSignal): Promise<void>
@@ -8,7 +8,7 @@ export interface Clock {
 
 /** Clock of the machine. Its timers keep the process alive only while someone waits on them. */
 export const systemClock: Clock = {
-  now: () => performance.now(),
+  now: () => Date.now(),
   sleep: (delayMs, signal) =>
     new Promise((resolve, reject) => {
       if (signal.aborted) {

@@ -31,6 +31,8 @@ export type ResolutionErrorCode =
   | 'NETWORK'
   /** The platform did not answer within the request timeout. */
   | 'REQUEST_TIMEOUT'
+  /** The files of a COPY step did not arrive. */
+  | 'UPLOAD_FAILED'
   /** The build failed in a step of the template. */
   | 'BUILD_STEP_FAILED'
   /** The build failed for a reason outside the template's steps. */
@@ -45,6 +47,8 @@ export type ResolutionErrorCode =
   | 'TEMPLATE_FOREIGN'
   /** `strictTemplate` is set and the template does not exist. */
   | 'TEMPLATE_MISSING'
+  /** The spec says that access to its content was refused. */
+  | 'ACCESS_REFUSED'
   /** Every rung was tried and none gave a bootable ref. */
   | 'LADDER_EXHAUSTED'
 
@@ -95,4 +99,10 @@ export class TemplateUnusableError extends ResolutionError {
     })
     this.ref = ref
   }
+}
+
+/** The same error with the attempts made before it. */
+export function withAttempts(error: ResolutionError, attempts: readonly Attempt[]): ResolutionError {
+  const { code, message, hint, cause, status, step } = error
+  return new ResolutionError({ code, message, hint, cause, status, step, attempts })
 }

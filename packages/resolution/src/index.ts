@@ -1,3 +1,29 @@
+export {
+  type BuildEnvValue,
+  DEFAULT_CPU_COUNT,
+  DEFAULT_MEMORY_MB,
+  DEFAULT_NODE_VERSION,
+  formatTemplateRef,
+  isWarmboxError,
+  MOUNTABLE_TEMPLATE_VERSION,
+  mountableTemplateId,
+  parseTemplateRef,
+  type RepoTemplateIdentity,
+  repoTemplateRef,
+  type TemplateRef,
+  WarmboxError,
+} from '@warmbox/identity'
+export { settleBackgroundBuilds } from './background.ts'
+export { bootFromSpec, type BootResult, resolveTemplate } from './boot.ts'
+export { classifyBootError } from './classify.ts'
+export { ensureTemplate, type EnsureTemplateOptions, type EnsureTemplateResult } from './ensure.ts'
+export {
+  applyMountableSteps,
+  createDefaultMountableTemplate,
+  type MountableTemplateOptions,
+  type MountableTemplateResult,
+} from './mountable-template.ts'
+export { createTemplateApi } from './sdk-template-api.ts'
 export { type Clock, systemClock } from './clock.ts'
 export {
   ResolutionError,

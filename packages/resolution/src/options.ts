@@ -1,5 +1,6 @@
 import type { ResolutionListener, Rung } from './events.ts'
-import type { Clock } from './clock.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { ResolutionError } from './errors.ts'
 import type { TemplateResources } from './spec.ts'
 import type { TemplateApi } from './template-api.ts'
 
@@ -22,6 +23,8 @@ export interface ResolveTemplateOptions {
   resources?: TemplateResources | undefined
   /** Time source. Default: the system's. */
   clock?: Clock | undefined
+  /** Source of jitter, from 0 up to 1. Default `Math.random`. */
+  random?: (() => number) | undefined
 }
 
 export interface BootOptions<T> extends ResolveTemplateOptions {
@@ -30,4 +33,48 @@ export interface BootOptions<T> extends ResolveTemplateOptions {
    * other error ends the resolution unchanged, since a sandbox may exist after it.
    */
   boot(ref: string, signal: AbortSignal, attempt: { readonly rung: Rung }): Promise<T>
+}
+
+/** The options with every default filled in. */
+export interface ResolvedOptions {
+  readonly api: TemplateApi
+  readonly signal: AbortSignal
+  readonly onEvent: ResolutionListener | undefined
+  readonly buildTimeoutMs: number
+  readonly strictTemplate: boolean
+  readonly waitUntil: ((work: Promise<unknown>) => void) | undefined
+  readonly resources: TemplateResources | undefined
+  readonly clock: Clock
+  readonly random: () => number
+}
+
+/** The longest delay a timer of the platform can hold. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/**
+ * @throws ResolutionError `INVALID_SPEC` for a build timeout that is no positive number of milliseconds, and
+ * `MISSING_API_KEY` from the api itself: both before any request.
+ */
+export function resolveOptions(options: ResolveTemplateOptions): ResolvedOptions {
+  const { api, buildTimeoutMs = DEFAULT_BUILD_TIMEOUT_MS } = options
+  if (!(buildTimeoutMs > 0 && buildTimeoutMs <= LONGEST_TIMER_MS)) {
+    throw new ResolutionError({
+      code: 'INVALID_SPEC',
+      message: `buildTimeoutMs: ${buildTimeoutMs} is not a number of milliseconds to wait`,
+      hint: `Give a number from 1 to ${LONGEST_TIMER_MS}, or leave it out for one hour`,
+    })
+  }
+  // Reading the scope is what makes a missing key known now, and not in the middle.
+  void api.scope
+  return Object.freeze({
+    api,
+    signal: options.signal ?? new AbortController().signal,
+    onEvent: options.onEvent,
+    buildTimeoutMs,
+    strictTemplate: options.strictTemplate ?? false,
+    waitUntil: options.waitUntil,
+    resources: options.resources,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
+  })
 }

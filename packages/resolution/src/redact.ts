@@ -37,13 +37,15 @@ function base64Cores(secret: string): string[] {
 }
 
 function formsOf(secret: string): string[] {
-  const whole = base64(new TextEncoder().encode(secret))
+  const bytes = new TextEncoder().encode(secret)
+  const whole = base64(bytes)
   const basic = base64(new TextEncoder().encode(`x-access-token:${secret}`))
   const encoded = [whole, basic, ...base64Cores(secret)]
   return [
     secret,
     `x-access-token:${secret}`,
-    encodeURIComponent(secret.toWellFormed()),
+    // Decoding turns a lone surrogate, which has no URL form, into the replacement character.
+    encodeURIComponent(new TextDecoder().decode(bytes)),
     JSON.stringify(secret).slice(1, -1),
     ...(secret.includes('\0') ? [] : [quoteShell(secret).slice(1, -1)]),
     // A log is relayed line by line, so a key of several lines never shows up whole.

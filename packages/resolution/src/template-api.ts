@@ -54,8 +54,12 @@ export interface TemplateApi {
   templateId(name: string, signal?: AbortSignal): Promise<string | undefined>
   /** All tags of a template by name or id, in no promised order; `undefined` where there is no such template. */
   tags(name: string, signal?: AbortSignal): Promise<readonly TagAssignment[] | undefined>
-  /** Requests a build, uploads what its COPY steps need and starts it. Resolves as soon as it runs. */
-  startBuild(request: BuildRequest, signal?: AbortSignal): Promise<BuildHandle>
+  /**
+   * Registers a build of `ref`. A template with COPY steps is also uploaded and started here, in one call of the SDK.
+   */
+  requestBuild(request: BuildRequest, signal?: AbortSignal): Promise<BuildHandle>
+  /** Starts a requested build; nothing is left to do where {@link requestBuild} started it. Resolves once it runs. */
+  startBuild(build: BuildHandle, request: BuildRequest, signal?: AbortSignal): Promise<void>
   /** State of a build and the log entries from `logsOffset` on. */
   buildProgress(build: BuildHandle, logsOffset: number, signal?: AbortSignal): Promise<BuildProgress>
   /** Points tags at the newest ready build of `ref`. */

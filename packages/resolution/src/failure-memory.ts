@@ -1,0 +1,44 @@
+import type { ResolutionError, ResolutionErrorCode } from './errors.ts'
+import { processState, type RememberedFailure } from './process-state.ts'
+
+const FIRST_BACKOFF_MS = 60_000
+const LONGEST_BACKOFF_MS = 30 * 60_000
+/** Refs carry commit ids, so old entries never come up again; the oldest make room. */
+const MOST_REMEMBERED = 1_000
+
+/** How long a ref is left alone after its build failed so; `undefined`: it may be tried again at once. */
+function backoffMs(code: ResolutionErrorCode, count: number): number | undefined {
+  switch (code) {
+    // The same step of the same ref fails again; another ref, or an explicit refresh, is the way out.
+    case 'BUILD_STEP_FAILED':
+      return Number.POSITIVE_INFINITY
+    case 'BUILD_FAILED':
+    case 'PLATFORM':
+      return Math.min(FIRST_BACKOFF_MS * 2 ** (count - 1), LONGEST_BACKOFF_MS)
+    default:
+      return undefined
+  }
+}
+
+/** The failure that keeps a ref from being built now. */
+export function rememberedFailure(key: string, now: number): RememberedFailure | undefined {
+  const failure = processState().failures.get(key)
+  return failure !== undefined && now < failure.until ? failure : undefined
+}
+
+export function rememberFailure(key: string, error: ResolutionError, now: number): void {
+  const { failures } = processState()
+  const count = (failures.get(key)?.count ?? 0) + 1
+  const delay = backoffMs(error.code, count)
+  if (delay === undefined) return
+  failures.delete(key)
+  failures.set(key, { code: error.code, message: error.message, count, until: now + delay })
+  for (const oldest of failures.keys()) {
+    if (failures.size <= MOST_REMEMBERED) break
+    failures.delete(oldest)
+  }
+}
+
+export const forgetFailure = (key: string): void => {
+  processState().failures.delete(key)
+}

@@ -1,0 +1,192 @@
+import { assertTag, contentTemplateName, isWarmboxError, resolveResources } from '@warmbox/identity'
+import type { TemplateBuilder } from 'e2b'
+import { ResolutionError } from './errors.ts'
+import type { ResolutionEvent, ResolutionListener } from './events.ts'
+import type { Candidate, Role } from './ladder.ts'
+import { createDefaultMountableTemplate } from './mountable-template.ts'
+import { createRedactor, type Redactor } from './redact.ts'
+import { checked, withTag } from './refs.ts'
+import {
+  isDeferredNamedTemplateSpec,
+  isNamedTemplateSpec,
+  type NamedTemplateSpec,
+  type TemplateResources,
+  type TemplateSpec,
+} from './spec.ts'
+import type { BuildTarget } from './target.ts'
+import { contentTextOf } from './template-content.ts'
+
+/** A spec, checked and in the terms of the ladder. */
+export interface PreparedLadder {
+  readonly candidates: readonly Candidate[]
+  readonly targets: ReadonlyMap<Role, BuildTarget>
+  readonly redactor: Redactor
+  /** Where the spec's own content may not be used. */
+  readonly refused: { readonly ref: string; readonly code: string; readonly message: string } | undefined
+  /** To be told before the first step. */
+  readonly warnings: readonly ResolutionEvent[]
+}
+
+interface PrepareOptions {
+  readonly resources: TemplateResources | undefined
+  readonly strictTemplate: boolean
+  readonly signal: AbortSignal
+  readonly onEvent: ResolutionListener | undefined
+}
+
+interface Prepared {
+  readonly candidate: Candidate
+  readonly target?: BuildTarget
+}
+
+interface PreparedBuild extends Prepared {
+  readonly target: BuildTarget
+}
+
+const noRedaction = createRedactor([])
+
+/**
+ * Checks a spec and gives every template in it its name. A deferred spec is resolved here; where that fails, or what it
+ * gives is malformed, the session gets the default template and a warning.
+ * @throws ResolutionError `INVALID_SPEC` for anything malformed a caller wrote, before any request.
+ */
+export async function prepareLadder(spec: TemplateSpec | undefined, options: PrepareOptions): Promise<PreparedLadder> {
+  // A size nobody can build is refused even where the spec brings its own.
+  const resources = resourcesOf(options.resources)
+  if (spec === undefined) return ladderOf([], resources)
+  if (!isDeferredNamedTemplateSpec(spec)) return prepareSpec(spec, resources, options)
+  try {
+    const named = await spec.resolveSpec({ signal: options.signal, onEvent: options.onEvent })
+    return await prepareNamedSpec(assertNamedSpec(named), options)
+  } catch (error) {
+    options.signal.throwIfAborted()
+    return { ...ladderOf([], resources), warnings: [unresolved(error)] }
+  }
+}
+
+/** Only our own errors are known to be free of secrets; of any other not more than its name is told. */
+function unresolved(error: unknown): ResolutionEvent {
+  const why = isWarmboxError(error) ? error.message : error instanceof Error ? error.name : typeof error
+  const code = isWarmboxError(error) ? error.code : 'SPEC_UNRESOLVED'
+  return { type: 'warning', code, message: `The template could not be determined, the default is used instead: ${why}` }
+}
+
+const assertNamedSpec = (spec: NamedTemplateSpec): NamedTemplateSpec => {
+  if (isNamedTemplateSpec(spec)) return spec
+  throw new ResolutionError({ code: 'INVALID_SPEC', message: 'resolveSpec gave no named spec' })
+}
+
+async function prepareSpec(
+  spec: Exclude<TemplateSpec, { resolveSpec: unknown }>,
+  resources: Required<TemplateResources>,
+  options: PrepareOptions,
+): Promise<PreparedLadder> {
+  if (typeof spec === 'string') return ladderOf([existing('wanted', spec, options.strictTemplate)], resources)
+  if (isNamedTemplateSpec(spec)) return prepareNamedSpec(spec, options)
+  const template = typeof spec === 'function' ? spec(createDefaultMountableTemplate(resources).template) : spec
+  return ladderOf([await unnamed('wanted', template, resources)], resources)
+}
+
+async function prepareNamedSpec(spec: NamedTemplateSpec, options: PrepareOptions): Promise<PreparedLadder> {
+  const resources = resourcesOf({ ...options.resources, ...spec.buildResources })
+  const fallback = spec.fallbackTemplate
+  const redactor = createRedactor([
+    ...(spec.redact ?? []),
+    ...(typeof fallback === 'object' && isNamedTemplateSpec(fallback) ? (fallback.redact ?? []) : []),
+  ])
+  const wanted = named('wanted', spec, resources, redactor)
+  const prepared: Prepared[] = spec.refused === undefined ? [wanted] : []
+  if (fallback !== undefined) prepared.push(await prepareFallback(fallback, resources, redactor))
+  const refused = spec.refused === undefined ? undefined : { ref: wanted.candidate.ref, ...spec.refused }
+  return { ...ladderOf(prepared, resources), redactor, refused }
+}
+
+/** A named spec alone, for callers that climb no ladder. */
+export function prepareTarget(spec: NamedTemplateSpec, options: Pick<PrepareOptions, 'resources'>): BuildTarget {
+  const resources = resourcesOf({ ...options.resources, ...spec.buildResources })
+  return named('wanted', spec, resources, createRedactor(spec.redact ?? [])).target
+}
+
+/** One rung: the fallback of a fallback is not looked at, and neither is its earlier build. */
+async function prepareFallback(
+  fallback: NonNullable<NamedTemplateSpec['fallbackTemplate']>,
+  resources: Required<TemplateResources>,
+  redactor: Redactor,
+): Promise<Prepared> {
+  if (typeof fallback === 'string') return existing('fallback', fallback, false)
+  if (!isNamedTemplateSpec(fallback)) return unnamed('fallback', fallback, resources)
+  const { staleRef: _ignored, ...spec } = fallback
+  return named('fallback', spec, resourcesOf({ ...resources, ...spec.buildResources }), redactor)
+}
+
+function ladderOf(prepared: readonly Prepared[], resources: Required<TemplateResources>): PreparedLadder {
+  const mountable = createDefaultMountableTemplate(resources)
+  const ref = withTag(mountable.id)
+  const all = [...prepared, buildable('default', undefined, { ...plainTarget(ref, mountable.template, resources) })]
+  return {
+    candidates: all.map(({ candidate }) => candidate),
+    targets: new Map(all.flatMap(({ candidate, target }) => (target === undefined ? [] : [[candidate.role, target]]))),
+    redactor: noRedaction,
+    refused: undefined,
+    warnings: [],
+  }
+}
+
+/** A ref may name a build by its id in the tag's place, which is no tag by the grammar: only the name is checked. */
+function existing(role: 'wanted' | 'fallback', ref: string, strict: boolean): Prepared {
+  const text = ref.trim()
+  const colon = text.indexOf(':')
+  const buildId = colon !== -1 && UUID.test(text.slice(colon + 1))
+  checked(role === 'wanted' ? 'template' : 'fallbackTemplate', () => withTag(buildId ? text.slice(0, colon) : text))
+  return { candidate: { kind: 'existing', role, ref: text, strict } }
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+async function unnamed(
+  role: Role,
+  template: TemplateBuilder,
+  resources: Required<TemplateResources>,
+): Promise<Prepared> {
+  const content = await contentTextOf(template).catch((cause: unknown) => {
+    throw new ResolutionError({
+      code: 'INVALID_SPEC',
+      message: 'The template builder could not be serialised',
+      hint: 'Check that the sources of its COPY steps exist',
+      cause,
+    })
+  })
+  const ref = withTag(contentTemplateName({ template: content, ...resources }))
+  return buildable(role, undefined, plainTarget(ref, template, resources))
+}
+
+function named(
+  role: Role,
+  spec: NamedTemplateSpec,
+  resources: Required<TemplateResources>,
+  redactor: Redactor,
+): PreparedBuild {
+  const { isCurrent, staleRef, template } = spec
+  const where = role === 'wanted' ? '' : 'fallbackTemplate.'
+  const ref = checked(`${where}ref`, () => withTag(spec.ref))
+  const stale = staleRef === undefined ? undefined : checked(`${where}staleRef`, () => withTag(staleRef))
+  const buildTags = (spec.buildTags ?? []).map((tag) => checked(`${where}buildTags`, () => assertTag(tag)))
+  return buildable(role, stale, { ref, template, resources, buildTags, isCurrent, redactor })
+}
+
+const buildable = (role: Role, staleRef: string | undefined, target: BuildTarget): PreparedBuild => ({
+  candidate: { kind: 'buildable', role, ref: target.ref, staleRef },
+  target: Object.freeze(target),
+})
+
+const plainTarget = (ref: string, template: TemplateBuilder, resources: Required<TemplateResources>): BuildTarget => ({
+  ref,
+  template,
+  resources,
+  buildTags: [],
+  isCurrent: undefined,
+  redactor: noRedaction,
+})
+
+const resourcesOf = (resources: TemplateResources = {}): Required<TemplateResources> =>
+  checked('resources', () => resolveResources(resources))

@@ -1,0 +1,50 @@
+import type { ResolutionListener } from './events.ts'
+
+/** What making sure of a build came to. */
+export interface FlightResult {
+  /** `joined`: somebody else's build was awaited, or found ready. */
+  readonly how: 'built' | 'joined'
+  /** Why the build's tags could not be moved. */
+  readonly advanceError: unknown
+}
+
+/** One running piece of work with everybody who waits for it. */
+export interface Flight {
+  readonly work: Promise<FlightResult>
+  readonly listeners: Set<ResolutionListener>
+  /** Stops the work; called when the last waiter leaves. */
+  readonly controller: AbortController
+  waiters: number
+}
+
+/** A build that failed and is not tried again before `until`. */
+export interface RememberedFailure {
+  readonly code: string
+  readonly message: string
+  /** How often in a row. */
+  readonly count: number
+  /** On the clock of the resolution that saw it fail. */
+  readonly until: number
+}
+
+/** What all copies of this package in a process share, so that ESM and CJS builds do not build one ref twice. */
+export interface ProcessState {
+  readonly flights: Map<string, Flight>
+  readonly failures: Map<string, RememberedFailure>
+  readonly background: Set<Promise<void>>
+}
+
+/** The number changes whenever the shape does. */
+const key = Symbol.for('warmbox.resolution.state.1')
+
+const isProcessState = (value: unknown): value is ProcessState =>
+  typeof value === 'object' && value !== null && 'flights' in value && 'failures' in value && 'background' in value
+
+/** The state of this process, made at the first use. */
+export function processState(): ProcessState {
+  const present: unknown = Reflect.get(globalThis, key)
+  if (isProcessState(present)) return present
+  const state: ProcessState = { flights: new Map(), failures: new Map(), background: new Set() }
+  Object.defineProperty(globalThis, key, { value: state })
+  return state
+}

@@ -1,0 +1,212 @@
+import { digestText } from '@warmbox/identity'
+import { ApiClient, ConnectionConfig, type ConnectionOpts, Template } from 'e2b'
+import { ResolutionError } from './errors.ts'
+import { errorOfFailure, errorOfResponse, errorOfSdkBuild } from './sdk-errors.ts'
+import type {
+  BuildHandle,
+  BuildLogEntry,
+  BuildProgress,
+  BuildRequest,
+  TagAssignment,
+  TemplateApi,
+  TemplateStatus,
+} from './template-api.ts'
+import { buildBodyOf, copiesFiles } from './template-content.ts'
+
+/** What openapi-fetch resolves with; `data` is set for a 2xx answer with a body. */
+interface Answer<Data> {
+  data?: Data
+  error?: unknown
+  response: Response
+}
+
+/** Identifies one account at one endpoint; a key must never be readable from it. */
+const scopeOf = (apiUrl: string, apiKey: string): string =>
+  digestText(`warmbox.scope\n${apiUrl}\n${apiKey}`).slice(0, 32)
+
+interface Session {
+  readonly config: ConnectionConfig
+  readonly client: ApiClient
+  readonly scope: string
+}
+
+function openSession(connection: ConnectionOpts): Session {
+  const config = new ConnectionConfig(connection)
+  if (config.apiKey === undefined || config.apiKey === '') {
+    throw new ResolutionError({
+      code: 'MISSING_API_KEY',
+      message: 'An E2B API key is required and none was given',
+      hint: "Pass apiKey: 'e2b_...' or set the environment variable E2B_API_KEY; an access token does not replace it",
+    })
+  }
+  return { config, client: new ApiClient(config), scope: scopeOf(config.apiUrl, config.apiKey) }
+}
+
+class SdkTemplateApi implements TemplateApi {
+  readonly #connection: ConnectionOpts
+  #session: Session | undefined
+
+  constructor(connection: ConnectionOpts) {
+    this.#connection = Object.freeze({ ...connection })
+  }
+
+  get #open(): Session {
+    this.#session ??= openSession(this.#connection)
+    return this.#session
+  }
+
+  get scope(): string {
+    return this.#open.scope
+  }
+
+  async status(ref: string, signal?: AbortSignal): Promise<TemplateStatus> {
+    const { response, error } = await this.#alias(
+      ref.includes(':') ? ref : `${ref}:default`,
+      `look up '${ref}'`,
+      signal,
+    )
+    switch (response.status) {
+      case 200:
+        return 'ready'
+      case 404:
+        return 'missing'
+      case 403:
+        return 'foreign'
+      default:
+        throw errorOfResponse(`look up '${ref}'`, response, error)
+    }
+  }
+
+  async templateId(name: string, signal?: AbortSignal): Promise<string | undefined> {
+    const operation = `look up the template '${name}'`
+    const { data, response, error } = await this.#alias(name, operation, signal)
+    if (response.status === 404 || response.status === 403) return undefined
+    if (data === undefined) throw errorOfResponse(operation, response, error)
+    return data.templateID
+  }
+
+  async tags(name: string, signal?: AbortSignal): Promise<readonly TagAssignment[] | undefined> {
+    const operation = `list the tags of '${name}'`
+    const { data, response, error } = await this.#ask(operation, signal, (client, requestSignal) =>
+      client.api.GET('/templates/{templateID}/tags', {
+        params: { path: { templateID: name } },
+        ...requestSignal,
+      }),
+    )
+    if (response.status === 404 || response.status === 403) return undefined
+    if (data === undefined) throw errorOfResponse(operation, response, error)
+    return data.map(({ tag, buildID, createdAt }) => ({ tag, buildId: buildID, createdAt: new Date(createdAt) }))
+  }
+
+  async requestBuild(request: BuildRequest, signal?: AbortSignal): Promise<BuildHandle> {
+    const { ref, cpuCount, memoryMB } = request
+    const operation = `build '${ref}'`
+    if (copiesFiles(await buildBodyOf(request.template))) return this.#buildWithUpload(request, operation, signal)
+    // The tag travels inside the name alone: `name:default` together with a list of tags would not get `default`.
+    const { data, response, error } = await this.#ask(operation, signal, (client, requestSignal) =>
+      client.api.POST('/v3/templates', { body: { name: ref, cpuCount, memoryMB }, ...requestSignal }),
+    )
+    if (data === undefined) throw errorOfResponse(operation, response, error)
+    return { templateId: data.templateID, buildId: data.buildID }
+  }
+
+  /**
+   * The SDK packs, hashes and uploads the files of COPY steps in code it does not export, bound to its own request and
+   * start; doing that again here would have to follow every change of its archive format.
+   */
+  async #buildWithUpload(request: BuildRequest, operation: string, signal?: AbortSignal): Promise<BuildHandle> {
+    const { ref, template, cpuCount, memoryMB } = request
+    const merged = this.#merge(signal)
+    try {
+      const info = await Template.buildInBackground(template, ref, {
+        ...this.#connection,
+        cpuCount,
+        memoryMB,
+        ...(merged === undefined ? {} : { signal: merged }),
+      })
+      return { templateId: info.templateId, buildId: info.buildId }
+    } catch (error) {
+      merged?.throwIfAborted()
+      throw errorOfSdkBuild(operation, error)
+    }
+  }
+
+  async startBuild(build: BuildHandle, request: BuildRequest, signal?: AbortSignal): Promise<void> {
+    const body = await buildBodyOf(request.template)
+    if (copiesFiles(body)) return
+    const operation = `start the build of '${request.ref}'`
+    const { response, error } = await this.#ask(operation, signal, (client, requestSignal) =>
+      client.api.POST('/v2/templates/{templateID}/builds/{buildID}', {
+        params: { path: { templateID: build.templateId, buildID: build.buildId } },
+        body,
+        ...requestSignal,
+      }),
+    )
+    if (!response.ok) throw errorOfResponse(operation, response, error)
+  }
+
+  async buildProgress(build: BuildHandle, logsOffset: number, signal?: AbortSignal): Promise<BuildProgress> {
+    const operation = `read the state of build '${build.buildId}'`
+    const { data, response, error } = await this.#ask(operation, signal, (client, requestSignal) =>
+      client.api.GET('/templates/{templateID}/builds/{buildID}/status', {
+        params: { path: { templateID: build.templateId, buildID: build.buildId }, query: { logsOffset } },
+        ...requestSignal,
+      }),
+    )
+    if (data === undefined) throw errorOfResponse(operation, response, error)
+    const logs = data.logEntries.map((entry): BuildLogEntry => ({
+      timestamp: new Date(entry.timestamp),
+      level: entry.level,
+      message: entry.message,
+    }))
+    const { reason } = data
+    if (reason === undefined) return { state: data.status, logs }
+    const failure = { message: reason.message, ...(reason.step === undefined ? {} : { step: reason.step }) }
+    return { state: data.status, logs, failure }
+  }
+
+  async assignTags(ref: string, tags: readonly string[], signal?: AbortSignal): Promise<void> {
+    const operation = `tag '${ref}'`
+    const { response, error } = await this.#ask(operation, signal, (client, requestSignal) =>
+      client.api.POST('/templates/tags', { body: { target: ref, tags: [...tags] }, ...requestSignal }),
+    )
+    if (!response.ok) throw errorOfResponse(operation, response, error)
+  }
+
+  #alias(alias: string, operation: string, signal: AbortSignal | undefined) {
+    return this.#ask(operation, signal, (client, requestSignal) =>
+      client.api.GET('/templates/aliases/{alias}', { params: { path: { alias } }, ...requestSignal }),
+    )
+  }
+
+  #merge(signal: AbortSignal | undefined): AbortSignal | undefined {
+    const { signal: own } = this.#connection
+    if (own === undefined || signal === undefined) return signal ?? own
+    return AbortSignal.any([own, signal])
+  }
+
+  async #ask<Data>(
+    operation: string,
+    signal: AbortSignal | undefined,
+    send: (client: ApiClient, requestSignal: { signal?: AbortSignal }) => Promise<Answer<Data>>,
+  ): Promise<Answer<Data>> {
+    const merged = this.#merge(signal)
+    merged?.throwIfAborted()
+    const { client, config } = this.#open
+    const requestSignal = config.getSignal(undefined, merged)
+    try {
+      return await send(client, requestSignal === undefined ? {} : { signal: requestSignal })
+    } catch (error) {
+      merged?.throwIfAborted()
+      throw errorOfFailure(operation, error)
+    }
+  }
+}
+
+/**
+ * E2B behind {@link TemplateApi}, through the SDK's own typed client: its proxy, headers, timeouts and retries after a
+ * rate limit apply. Creating it reads nothing and sends nothing.
+ *
+ * @throws ResolutionError `MISSING_API_KEY` at the first use where neither `apiKey` nor E2B_API_KEY is given.
+ */
+export const createTemplateApi = (connection: ConnectionOpts = {}): TemplateApi => new SdkTemplateApi(connection)
