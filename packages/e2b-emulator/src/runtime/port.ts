@@ -134,8 +134,12 @@ export type RuntimeErrorCode =
   | 'exists'
   | 'no-space'
   | 'port-closed'
-  /** The machine has no such ability, a terminal for instance. */
+  /** The runtime has no such ability (a terminal, for example). */
   | 'unsupported'
+  /** The machine has ended, or its process has. */
+  | 'gone'
+  /** The host or the machine refused; the message carries the system's own words. */
+  | 'failed'
 
 export class RuntimeError extends Error {
   readonly code: RuntimeErrorCode

@@ -10,7 +10,7 @@ export function entryInfo(entry: FileEntry): MessageInitShape<typeof EntryInfoSc
     type: typeFor[entry.type],
     path: entry.path,
     size: BigInt(entry.size),
-    mode: entry.mode,
+    mode: entry.mode & 0o777,
     permissions: permissionsOf(entry),
     owner: entry.owner,
     group: entry.group,
@@ -21,9 +21,16 @@ export function entryInfo(entry: FileEntry): MessageInitShape<typeof EntryInfoSc
 
 const typeFor = { file: FileType.FILE, directory: FileType.DIRECTORY } as const
 
-/** As the platform prints a mode: `-rw-r--r--`, `drwxr-xr-x`, and a capital `L` for a link. */
-function permissionsOf(entry: FileEntry): string {
-  const kind = entry.symlinkTarget !== undefined ? 'L' : entry.type === 'directory' ? 'd' : '-'
-  const bits = Array.from('rwxrwxrwx', (letter, index) => ((entry.mode >> (8 - index)) & 1 ? letter : '-'))
-  return kind + bits.join('')
+/** As the platform prints a mode, every kind a letter of its own: `-rw-r--r--`, `drwxr-xr-x`, `dtrwxrwxrwx`, `Lrwxrwxrwx`. */
+function permissionsOf({ type, mode, symlinkTarget }: FileEntry): string {
+  const kinds: readonly (readonly [letter: string, applies: boolean])[] = [
+    ['d', type === 'directory' && symlinkTarget === undefined],
+    ['L', symlinkTarget !== undefined],
+    ['u', (mode & 0o4000) !== 0],
+    ['g', (mode & 0o2000) !== 0],
+    ['t', (mode & 0o1000) !== 0],
+  ]
+  const kind = kinds.map(([letter, applies]) => (applies ? letter : '')).join('')
+  const bits = Array.from('rwxrwxrwx', (letter, index) => ((mode >> (8 - index)) & 1 ? letter : '-'))
+  return (kind === '' ? '-' : kind) + bits.join('')
 }

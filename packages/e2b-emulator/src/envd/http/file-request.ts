@@ -54,4 +54,6 @@ const statusFor: Readonly<Record<RuntimeErrorCode, number>> = {
   exists: 500,
   'port-closed': 500,
   unsupported: 500,
+  failed: 500,
+  gone: 502,
 }

@@ -73,7 +73,7 @@ export const processService: ServiceImpl<typeof Process> = {
 
   async sendSignal(request, context) {
     const { machineProcess } = find(request.process, context).running
-    await translated(machineProcess.signal(signalName(request.signal)))
+    await translated(machineProcess.signal(signalName(request.signal)), { gone: Code.NotFound })
     return {}
   },
 
@@ -84,7 +84,7 @@ export const processService: ServiceImpl<typeof Process> = {
     }
     if (!entry.stdin) return {}
     entry.stdin = false
-    await translated(entry.running.machineProcess.closeStdin())
+    await translated(entry.running.machineProcess.closeStdin(), { gone: Code.FailedPrecondition })
     return {}
   },
 }
@@ -154,7 +154,7 @@ async function writeInput(entry: TableEntry, input: ProcessInput | undefined): P
     case undefined:
       throw new ConnectError('input without a kind', Code.Unimplemented)
   }
-  await translated(entry.running.machineProcess.write(kind.value))
+  await translated(entry.running.machineProcess.write(kind.value), { gone: Code.FailedPrecondition })
 }
 
 function signalName(signal: Signal): 'SIGKILL' | 'SIGTERM' {

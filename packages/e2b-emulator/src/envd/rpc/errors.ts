@@ -15,6 +15,8 @@ const codeFor: Readonly<Record<RuntimeErrorCode, Code>> = {
   unsupported: Code.Unimplemented,
   'no-space': Code.Internal,
   'port-closed': Code.Internal,
+  failed: Code.Internal,
+  gone: Code.Unavailable,
 }
 
 /** The error a remote call ends with. `codes` overrides what a refusal of the machine means to this call. */
