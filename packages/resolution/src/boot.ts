@@ -1,6 +1,7 @@
 import { classifyBootError } from './classify.ts'
 import { heal, tagsLeftBehind } from './advance.ts'
 import { inBackground } from './background.ts'
+import { isAccountFailure } from './code-classes.ts'
 import { AttemptLog, createEmitter } from './emitter.ts'
 import { ResolutionError, TemplateUnusableError, withAttempts } from './errors.ts'
 import type { Attempt, ResolutionListener, Rung } from './events.ts'
@@ -102,7 +103,7 @@ class Climb<T> {
     this.#options = options
     this.#goal = goal
     this.#emit = createEmitter(options.onEvent, ladder.redactor)
-    this.#log = new AttemptLog(this.#emit, ladder.redactor, options.clock.now)
+    this.#log = new AttemptLog(this.#emit, ladder.redactor, () => options.clock.now())
   }
 
   async run(): Promise<BootResult<T>> {
@@ -259,15 +260,7 @@ class Climb<T> {
 
   /** A failure of this template; one of the account would meet every other template too. */
   #isDegradable(error: unknown): error is ResolutionError {
-    if (this.#options.signal.aborted || !(error instanceof ResolutionError)) return false
-    switch (error.code) {
-      case 'MISSING_API_KEY':
-      case 'AUTHENTICATION':
-      case 'FORBIDDEN':
-        return false
-      default:
-        return true
-    }
+    return !this.#options.signal.aborted && error instanceof ResolutionError && !isAccountFailure(error.code)
   }
 
   #withAttempts(error: unknown): unknown {

@@ -1,5 +1,6 @@
 import type { ResolutionError } from './errors.ts'
 import type { BuildHandle } from './template-api.ts'
+import { unreachable } from './unreachable.ts'
 
 /**
  * How one ref gets a build, as a function from what happened to what to do next. First look, so that a running build is
@@ -70,6 +71,8 @@ export function nextBuildStep(memory: BuildMemory, event: BuildEvent): { memory:
       return stay({ do: 'finish', how: event.ours ? 'built' : 'joined' })
     case 'failed':
       return afterFailedBuild(memory, event.failure)
+    default:
+      return unreachable(event)
   }
 }
 
@@ -82,6 +85,8 @@ function afterLook(memory: BuildMemory, found: Found): BuildStep {
       return found.abandoned ? startOrGiveUp(memory) : { do: 'await', build: found.build, ours: found.ours }
     case 'none':
       return startOrGiveUp(memory)
+    default:
+      return unreachable(found)
   }
 }
 
@@ -143,5 +148,7 @@ function afterRefusal(
     case 'ACCESS_REFUSED':
     case 'LADDER_EXHAUSTED':
       return { memory: failedOnce(memory, failure), step: { do: 'look' } }
+    default:
+      return unreachable(failure.code)
   }
 }

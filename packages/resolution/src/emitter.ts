@@ -1,8 +1,10 @@
 import type { Attempt, ResolutionEvent, ResolutionListener } from './events.ts'
 import type { Redactor } from './redact.ts'
+import { unreachable } from './unreachable.ts'
 
 /** The same event with every text that could quote a build redacted. Refs, tags and codes are ours and hold no secret. */
-function redactEvent(event: ResolutionEvent, { text }: Redactor): ResolutionEvent {
+function redactEvent(event: ResolutionEvent, redactor: Redactor): ResolutionEvent {
+  const text = (value: string): string => redactor.text(value)
   const reason = 'reason' in event && event.reason !== undefined ? { reason: text(event.reason) } : {}
   switch (event.type) {
     case 'build-log':
@@ -15,6 +17,8 @@ function redactEvent(event: ResolutionEvent, { text }: Redactor): ResolutionEven
       return { ...event, ...reason }
     case 'build-start':
       return event
+    default:
+      return unreachable(event)
   }
 }
 

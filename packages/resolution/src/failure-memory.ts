@@ -8,16 +8,10 @@ const MOST_REMEMBERED = 1_000
 
 /** How long a ref is left alone after its build failed so; `undefined`: it may be tried again at once. */
 function backoffMs(code: ResolutionErrorCode, count: number): number | undefined {
-  switch (code) {
-    // The same step of the same ref fails again; another ref, or an explicit refresh, is the way out.
-    case 'BUILD_STEP_FAILED':
-      return Number.POSITIVE_INFINITY
-    case 'BUILD_FAILED':
-    case 'PLATFORM':
-      return Math.min(FIRST_BACKOFF_MS * 2 ** (count - 1), LONGEST_BACKOFF_MS)
-    default:
-      return undefined
-  }
+  // The same step of the same ref fails again; another ref, or an explicit refresh, is the way out.
+  if (code === 'BUILD_STEP_FAILED') return Number.POSITIVE_INFINITY
+  if (code !== 'BUILD_FAILED' && code !== 'PLATFORM') return undefined
+  return Math.min(FIRST_BACKOFF_MS * 2 ** (count - 1), LONGEST_BACKOFF_MS)
 }
 
 /** The failure that keeps a ref from being built now. */

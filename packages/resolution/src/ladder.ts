@@ -1,6 +1,7 @@
 import type { ResolutionErrorCode } from './errors.ts'
 import type { Rung } from './events.ts'
 import type { TemplateStatus } from './template-api.ts'
+import { unreachable } from './unreachable.ts'
 
 /**
  * The ladder, as a function from what is known to what to do next. It calls nothing and knows no clock: the driver
@@ -98,6 +99,8 @@ function stepOf(candidate: Candidate, facts: Facts): Step | undefined {
       return stepOfExisting(candidate, facts[candidate.role])
     case 'buildable':
       return stepOfBuildable(candidate, facts[candidate.role], isBuildingRefused(facts))
+    default:
+      return unreachable(candidate)
   }
 }
 
@@ -161,6 +164,8 @@ function stepOfBuild(
     case 'failed':
     case 'skipped':
       return undefined
+    default:
+      return unreachable(outcome)
   }
 }
 

@@ -86,19 +86,22 @@ async function withinBuildTimeout<T>(
 ): Promise<T> {
   const over = new AbortController()
   const done = new AbortController()
-  const timer = clock.sleep(buildTimeoutMs, done.signal).then(
-    () => {
-      over.abort(
-        new ResolutionError({
-          code: 'BUILD_TIMEOUT',
-          message: `The build of '${ref}' did not end within ${buildTimeoutMs} ms`,
-          hint: 'It may still end well; raise buildTimeoutMs to wait for it longer',
-        }),
-      )
-    },
-    // The wait ended first.
-    () => undefined,
-  )
+  const limit = async (): Promise<void> => {
+    try {
+      await clock.sleep(buildTimeoutMs, done.signal)
+    } catch {
+      // The wait ended first, which is what the sleep was aborted for.
+      return
+    }
+    over.abort(
+      new ResolutionError({
+        code: 'BUILD_TIMEOUT',
+        message: `The build of '${ref}' did not end within ${buildTimeoutMs} ms`,
+        hint: 'It may still end well; raise buildTimeoutMs to wait for it longer',
+      }),
+    )
+  }
+  const timer = limit()
   try {
     return await wait(AbortSignal.any([signal, over.signal]))
   } finally {

@@ -56,8 +56,8 @@ export async function prepareLadder(spec: TemplateSpec | undefined, options: Pre
   if (spec === undefined) return ladderOf([], resources)
   if (!isDeferredNamedTemplateSpec(spec)) return prepareSpec(spec, resources, options)
   try {
-    const named = await spec.resolveSpec({ signal: options.signal, onEvent: options.onEvent })
-    return await prepareNamedSpec(assertNamedSpec(named), options)
+    const resolved = await spec.resolveSpec({ signal: options.signal, onEvent: options.onEvent })
+    return await prepareNamedSpec(assertNamedSpec(resolved), options)
   } catch (error) {
     options.signal.throwIfAborted()
     return { ...ladderOf([], resources), warnings: [unresolved(error)] }

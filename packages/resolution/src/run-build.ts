@@ -1,10 +1,12 @@
 import { type BuildEvent, type BuildStep, type Found, newBuildMemory, nextBuildStep } from './build-policy.ts'
+import { isPassing } from './code-classes.ts'
 import type { Clock } from './clock.ts'
 import { ResolutionError } from './errors.ts'
 import type { ResolutionListener } from './events.ts'
 import { splitRef } from './refs.ts'
 import type { BuildTarget } from './target.ts'
 import type { BuildHandle, BuildProgress, TemplateApi } from './template-api.ts'
+import { unreachable } from './unreachable.ts'
 
 export interface BuildContext {
   readonly api: TemplateApi
@@ -81,6 +83,8 @@ class BuildRun {
         return this.#await(step.build, step.ours)
       case 'pause':
         return this.#pause(step.failures)
+      default:
+        return unreachable(step)
     }
   }
 
@@ -93,8 +97,8 @@ class BuildRun {
     const templateId = await api.templateId(name, signal)
     if (templateId === undefined) return { kind: 'none' }
     const build: BuildHandle = { templateId, buildId: newest.buildId }
-    const progress = await this.#progressOfKnown(build)
-    switch (progress?.state) {
+    const state = (await this.#progressOfKnown(build))?.state
+    switch (state) {
       case 'ready':
         return { kind: 'ready' }
       case 'waiting':
@@ -102,12 +106,14 @@ class BuildRun {
         const ours = this.#requested.has(build.buildId)
         const isOld = clock.now() - newest.createdAt.getTime() > ABANDONED_AFTER_MS
         // A build of ours that still waits was never started, or we would not be looking.
-        const abandoned = progress.state === 'waiting' && (ours || isOld)
+        const abandoned = state === 'waiting' && (ours || isOld)
         return { kind: 'running', build, ours, abandoned }
       }
       case 'error':
       case undefined:
         return { kind: 'none' }
+      default:
+        return unreachable(state)
     }
   }
 
@@ -176,7 +182,8 @@ class BuildRun {
         }
       } catch (error) {
         failures += 1
-        if (!isPassing(error) || failures > MOST_POLL_FAILURES) throw error
+        const isOver = !(error instanceof ResolutionError) || !isPassing(error.code) || failures > MOST_POLL_FAILURES
+        if (isOver || signal.aborted) throw error
       }
       await clock.sleep(delay, signal)
       delay = Math.min(delay * POLL_GROWTH, pace.most)
@@ -199,8 +206,9 @@ class BuildRun {
   async #relayTail(build: BuildHandle, from: number, ours: boolean): Promise<void> {
     const { api, signal } = this.#context
     let logsOffset = from
+    if (!ours) return
     try {
-      for (let page = 0; ours && page < MOST_TAIL_PAGES; page += 1) {
+      for (let page = 0; page < MOST_TAIL_PAGES; page += 1) {
         const received = this.#relay(await api.buildProgress(build, logsOffset, signal), ours)
         if (received === 0) return
         logsOffset += received
@@ -284,20 +292,4 @@ function failureOf(ref: string, { failure }: BuildProgress): ResolutionError {
         step,
       })
     : new ResolutionError({ code: 'BUILD_FAILED', message: `The build of '${ref}' failed: ${why}`, step })
-}
-
-/** Says nothing about the build, only about this one question. */
-function isPassing(error: unknown): boolean {
-  if (!(error instanceof ResolutionError)) return false
-  switch (error.code) {
-    case 'PLATFORM':
-    case 'NETWORK':
-    case 'REQUEST_TIMEOUT':
-    case 'SERVICE_BUSY':
-    case 'RATE_LIMITED':
-    case 'QUOTA_EXCEEDED':
-      return true
-    default:
-      return false
-  }
 }

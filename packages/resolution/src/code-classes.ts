@@ -1,0 +1,17 @@
+import type { ResolutionErrorCode } from './errors.ts'
+
+const ACCOUNT: ReadonlySet<ResolutionErrorCode> = new Set(['MISSING_API_KEY', 'AUTHENTICATION', 'FORBIDDEN'])
+const PASSING: ReadonlySet<ResolutionErrorCode> = new Set([
+  'PLATFORM',
+  'NETWORK',
+  'REQUEST_TIMEOUT',
+  'SERVICE_BUSY',
+  'RATE_LIMITED',
+  'QUOTA_EXCEEDED',
+])
+
+/** Means the account, so every other template would meet the same answer: nothing lower is tried. */
+export const isAccountFailure = (code: ResolutionErrorCode): boolean => ACCOUNT.has(code)
+
+/** Says nothing about what was asked, only about this one asking. */
+export const isPassing = (code: ResolutionErrorCode): boolean => PASSING.has(code)
