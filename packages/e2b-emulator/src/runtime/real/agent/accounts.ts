@@ -1,0 +1,71 @@
+import type { AgentFailure, AgentSettings } from './contract.ts'
+import type { RuntimeErrorCode } from '../../port.ts'
+
+export interface Account {
+  readonly name: string
+  readonly uid: number
+  readonly gid: number
+  readonly home: string
+}
+
+export interface Accounts {
+  /** Throws `user-unknown`. */
+  find(user: string): Account
+  userName(uid: number): string
+  groupName(gid: number): string
+  /** Gives a path to a user; nothing where one uid stands for all. Symlinks are not followed. */
+  own(path: string, account: Account): void
+}
+
+export interface Failures {
+  create(code: RuntimeErrorCode, message: string): AgentFailure
+  /** Any thrown value as a code of the port and a sentence. */
+  describe(error: unknown): { readonly code: RuntimeErrorCode; readonly message: string }
+}
+
+/** Maps what Node throws to the codes of the runtime port. */
+export function createFailures(): Failures {
+  const codes: Readonly<Record<string, RuntimeErrorCode>> = {
+    ENOENT: 'not-found',
+    EISDIR: 'is-directory',
+    ENOTDIR: 'not-directory',
+    EEXIST: 'exists',
+    ENOTEMPTY: 'exists',
+    ENOSPC: 'no-space',
+    EDQUOT: 'no-space',
+  }
+  return {
+    create: (code, message) => Object.assign(new Error(message), { runtimeCode: code }),
+    describe(error) {
+      if (!(error instanceof Error)) return { code: 'failed', message: String(error) }
+      if ('runtimeCode' in error) return { code: error.runtimeCode as RuntimeErrorCode, message: error.message }
+      const systemCode = 'code' in error && typeof error.code === 'string' ? error.code : ''
+      return { code: codes[systemCode] ?? 'failed', message: error.message }
+    },
+  }
+}
+
+/** The users of the machine, read from its own `/etc/passwd` on every question: a command may have changed it. */
+export function createAccounts(settings: AgentSettings, failures: Failures): Accounts {
+  const fs = process.getBuiltinModule('node:fs')
+  const rows = (file: string): string[][] =>
+    fs
+      .readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line.includes(':'))
+      .map((line) => line.split(':'))
+  const nameById = (file: string, id: number): string =>
+    rows(file).find((row) => Number(row[2]) === id)?.[0] ?? String(id)
+  return {
+    find(user) {
+      const row = rows('/etc/passwd').find(([name]) => name === user)
+      if (row === undefined) throw failures.create('user-unknown', `no user named ${user} in this machine`)
+      return { name: user, uid: Number(row[2]), gid: Number(row[3]), home: row[5] || '/' }
+    },
+    userName: (uid) => nameById('/etc/passwd', uid),
+    groupName: (gid) => nameById('/etc/group', gid),
+    own(path, account) {
+      if (!settings.singleUser) fs.lchownSync(path, account.uid, account.gid)
+    },
+  }
+}

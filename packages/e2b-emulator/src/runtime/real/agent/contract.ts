@@ -1,0 +1,88 @@
+import type { RuntimeErrorCode } from '../../port.ts'
+
+/** What the host asks of the program inside a machine: parameters and result of each call. Types only. */
+export interface AgentCalls {
+  spawn: { parameters: SpawnParameters; result: { readonly pid: number } }
+  signal: { parameters: { readonly pid: number; readonly name: string }; result: null }
+  freeze: { parameters: null; result: null }
+  thaw: { parameters: null; result: null }
+  stat: { parameters: { readonly path: string }; result: AgentFileEntry }
+  list: { parameters: { readonly path: string; readonly depth: number }; result: readonly AgentFileEntry[] }
+  makeDirectory: { parameters: { readonly path: string; readonly owner: string }; result: boolean }
+  move: { parameters: { readonly from: string; readonly to: string }; result: AgentFileEntry }
+  remove: { parameters: { readonly path: string }; result: null }
+  homeOf: { parameters: { readonly user: string }; result: string }
+  read: { parameters: { readonly path: string }; result: null }
+  write: {
+    parameters: { readonly path: string; readonly owner: string; readonly mode: number | null }
+    result: AgentFileEntry
+  }
+  unpack: {
+    parameters: { readonly path: string; readonly owner: string; readonly mode: number | null }
+    result: null
+  }
+  watch: { parameters: { readonly path: string; readonly recursive: boolean }; result: null }
+}
+
+export type AgentMethod = keyof AgentCalls
+
+export interface SpawnParameters {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd: string | null
+  readonly user: string
+  readonly env: Readonly<Record<string, string>>
+  readonly stdin: boolean
+}
+
+export interface AgentFileEntry {
+  readonly name: string
+  readonly path: string
+  readonly type: 'file' | 'directory'
+  readonly size: number
+  readonly mode: number
+  readonly owner: string
+  readonly group: string
+  readonly modifiedMs: number
+  readonly symlinkTarget: string | null
+}
+
+export type WatchEventType = 'create' | 'write' | 'remove' | 'rename' | 'chmod'
+
+/** Sent as `event` frames of a call. */
+export type AgentEvent =
+  | { readonly type: 'exit'; readonly code: number | null; readonly signal: string | null }
+  | { readonly type: 'input-closed' }
+  | { readonly type: 'failed'; readonly code: RuntimeErrorCode; readonly message: string }
+  | { readonly type: 'change'; readonly name: string; readonly change: WatchEventType }
+
+export type AgentReply =
+  | { readonly ok: true; readonly result: unknown }
+  | { readonly ok: false; readonly code: RuntimeErrorCode; readonly message: string }
+
+/** How the machine was set up, as far as the program must know. */
+export interface AgentSettings {
+  /** One uid stands for every user (an unprivileged host maps only one). */
+  readonly singleUser: boolean
+  readonly path: string
+}
+
+/** An error that crosses the channel with its code. */
+export interface AgentFailure extends Error {
+  readonly runtimeCode: RuntimeErrorCode
+}
+
+/** One call being served. Frames of the host that belong to it arrive at {@link onFrame}, those before it is set are kept. */
+export interface ServedCall {
+  send(kind: 'data' | 'standard-error' | 'end', payload?: Uint8Array): void
+  event(event: AgentEvent): void
+  credit(bytes: number): void
+  receive(handlers: ReceiveHandlers): void
+}
+
+export interface ReceiveHandlers {
+  data?(payload: Buffer): void
+  end?(): void
+  credit?(bytes: number): void
+  cancel?(): void
+}

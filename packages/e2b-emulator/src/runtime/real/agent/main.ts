@@ -1,0 +1,129 @@
+import type { Accounts, Failures } from './accounts.ts'
+import type { AgentCalls, AgentMethod, AgentReply, AgentSettings, ReceiveHandlers, ServedCall } from './contract.ts'
+import type { Files } from './files.ts'
+import type { Processes } from './processes.ts'
+import type { Frame, Protocol } from './protocol.ts'
+import type { Unpacker } from './unpack.ts'
+import type { Watching } from './watch.ts'
+
+/** What the text of program.ts hands over: the factories of the other files, which text cannot import. */
+export interface AgentParts {
+  createProtocol(): Protocol
+  createFailures(): Failures
+  createAccounts(settings: AgentSettings, failures: Failures): Accounts
+  createProcesses(settings: AgentSettings, protocol: Protocol, accounts: Accounts, failures: Failures): Processes
+  createFiles(protocol: Protocol, accounts: Accounts, failures: Failures): Files
+  createUnpacker(accounts: Accounts, failures: Failures, files: Files): Unpacker
+  createWatching(failures: Failures): Watching
+}
+
+/** Serves the calls of the host on `channel` (a file descriptor) until the host goes away. */
+export function runAgent(parts: AgentParts, settings: AgentSettings, channel: number): void {
+  const { Socket } = process.getBuiltinModule('node:net')
+  const protocol = parts.createProtocol()
+  const failures = parts.createFailures()
+  const accounts = parts.createAccounts(settings, failures)
+  const processes = parts.createProcesses(settings, protocol, accounts, failures)
+  const files = parts.createFiles(protocol, accounts, failures)
+  const unpacker = parts.createUnpacker(accounts, failures, files)
+  const watching = parts.createWatching(failures)
+  process.umask(0o022)
+
+  const socket = new Socket({ fd: channel })
+  const handlers = new Map<number, (frame: Frame) => void>()
+
+  type Serve = {
+    [Method in AgentMethod]: (
+      parameters: AgentCalls[Method]['parameters'],
+      call: ServedCall,
+    ) => AgentCalls[Method]['result'] | Promise<AgentCalls[Method]['result']>
+  }
+  const serve: Serve = {
+    spawn: (parameters, call) => processes.spawn(parameters, call),
+    signal: ({ pid, name }) => {
+      processes.signal(pid, name)
+      return null
+    },
+    freeze: () => {
+      processes.freeze()
+      return null
+    },
+    thaw: () => {
+      processes.thaw()
+      return null
+    },
+    stat: ({ path }) => files.stat(path),
+    list: ({ path, depth }) => files.list(path, depth),
+    makeDirectory: ({ path, owner }) => files.makeDirectory(path, owner),
+    move: ({ from, to }) => files.move(from, to),
+    remove: ({ path }) => files.remove(path),
+    homeOf: ({ user }) => accounts.find(user).home,
+    read: ({ path }, call) => files.read(path, call),
+    write: ({ path, owner, mode }, call) => files.write(path, owner, mode, call),
+    unpack: ({ path, owner, mode }, call) => unpacker.unpack(path, owner, mode, call),
+    watch: ({ path, recursive }, call) => watching.watch(path, recursive, call),
+  }
+
+  /** Keeps the frames that come before the call knows what to do with them. */
+  const open = (id: number): ServedCall => {
+    let receive: ReceiveHandlers | undefined
+    let early: Frame[] = []
+    const dispatch = (frame: Frame, to: ReceiveHandlers) => {
+      if (frame.kind === 'data') to.data?.(frame.payload)
+      else if (frame.kind === 'end') to.end?.()
+      else if (frame.kind === 'credit') to.credit?.(frame.payload.readUInt32BE(0))
+      else if (frame.kind === 'cancel') {
+        to.cancel?.()
+        handlers.delete(id)
+      }
+    }
+    handlers.set(id, (frame) => {
+      if (receive === undefined) early.push(frame)
+      else dispatch(frame, receive)
+    })
+    return {
+      send: (kind, payload) => {
+        socket.write(protocol.encode(kind, id, payload))
+        if (kind === 'end') handlers.delete(id)
+      },
+      event: (event) => {
+        socket.write(protocol.encodeJson('event', id, event))
+        if (event.type === 'exit' || event.type === 'failed') handlers.delete(id)
+      },
+      credit: (bytes) => {
+        const payload = Buffer.allocUnsafe(4)
+        payload.writeUInt32BE(bytes, 0)
+        socket.write(protocol.encode('credit', id, payload))
+      },
+      receive: (to) => {
+        receive = to
+        for (const frame of early) dispatch(frame, to)
+        early = []
+      },
+    }
+  }
+
+  const answer = async (id: number, payload: Buffer) => {
+    const { method, parameters } = JSON.parse(payload.toString()) as { method: AgentMethod; parameters: never }
+    const call = open(id)
+    let reply: AgentReply
+    try {
+      reply = { ok: true, result: await serve[method](parameters, call) }
+    } catch (error) {
+      reply = { ok: false, ...failures.describe(error) }
+    }
+    // These go on after their reply; everything else is complete with it.
+    if (!reply.ok || !(method === 'spawn' || method === 'read' || method === 'watch')) handlers.delete(id)
+    socket.write(protocol.encodeJson('reply', id, reply))
+  }
+
+  const decode = protocol.decoder((frame) => {
+    if (frame.kind === 'request') void answer(frame.call, frame.payload)
+    else handlers.get(frame.call)?.(frame)
+  })
+  socket.on('data', decode)
+  // The host is gone: with this program ends init, and with init every process of the machine.
+  socket.on('error', () => process.exit(0))
+  socket.on('close', () => process.exit(0))
+  socket.on('end', () => process.exit(0))
+}

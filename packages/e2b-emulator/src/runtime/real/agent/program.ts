@@ -1,0 +1,34 @@
+import { createAccounts, createFailures } from './accounts.ts'
+import type { AgentSettings } from './contract.ts'
+import { createFiles } from './files.ts'
+import { runAgent, type AgentParts } from './main.ts'
+import { createProcesses } from './processes.ts'
+import { createProtocol } from './protocol.ts'
+import { createUnpacker } from './unpack.ts'
+import { createWatching } from './watch.ts'
+
+/**
+ * The program that runs inside a machine, as source text for `node -`.
+ *
+ * Text, because the machine sees no file of this package and a bundler may have put the package anywhere; made from
+ * the functions themselves, so that it is type-checked like everything else. Works as long as each of those functions
+ * is self-contained, which the tests of the runtime run into at once where it is broken.
+ */
+export function agentProgram(settings: AgentSettings, channel: number): string {
+  const parts: AgentParts = {
+    createProtocol,
+    createFailures,
+    createAccounts,
+    createProcesses,
+    createFiles,
+    createUnpacker,
+    createWatching,
+  }
+  const factories = Object.entries(parts).map(([name, factory]) => `${name}: ${String(factory)}`)
+  return [
+    // Bundlers that keep function names wrap functions in this helper.
+    'const __name = (value) => value;',
+    `const parts = {\n${factories.join(',\n')}\n};`,
+    `(${String(runAgent)})(parts, ${JSON.stringify(settings)}, ${JSON.stringify(channel)});`,
+  ].join('\n')
+}

@@ -1,0 +1,77 @@
+import type { Account, Accounts, Failures } from './accounts.ts'
+import type { ServedCall } from './contract.ts'
+import type { Files } from './files.ts'
+
+export interface Unpacker {
+  unpack(path: string, owner: string, mode: number | null, call: ServedCall): Promise<null>
+}
+
+/** Unpacks an archive beside its destination first, so that only what came from it changes owner and mode. */
+export function createUnpacker(accounts: Accounts, failures: Failures, files: Files): Unpacker {
+  const fs = process.getBuiltinModule('node:fs')
+  const { spawn } = process.getBuiltinModule('node:child_process')
+  const { join } = process.getBuiltinModule('node:path').posix
+
+  const extract = (directory: string, call: ServedCall) =>
+    new Promise<void>((done, fail) => {
+      const tar = spawn('tar', ['-xzf', '-', '--no-same-owner', '-C', directory], {
+        stdio: ['pipe', 'ignore', 'pipe'],
+      })
+      let complaint = ''
+      tar.stderr.on('data', (chunk: Buffer) => (complaint = (complaint + chunk.toString()).slice(-2000)))
+      // tar says itself what is wrong with the archive; that it stopped reading adds nothing.
+      tar.stdin.on('error', () => undefined)
+      tar.once('error', fail)
+      tar.once('close', (code) => {
+        if (code === 0) done()
+        else fail(failures.create('failed', `the archive could not be unpacked: ${complaint.trim()}`))
+      })
+      call.receive({
+        data: (payload) => tar.stdin.write(payload, () => call.credit(payload.length)),
+        end: () => tar.stdin.end(),
+        cancel: () => tar.kill('SIGKILL'),
+      })
+    })
+
+  const place = (from: string, to: string, account: Account, mode: number | null): void => {
+    const source = fs.lstatSync(from)
+    const existing = fs.statSync(to, { throwIfNoEntry: false })
+    if (source.isDirectory()) {
+      if (existing === undefined) {
+        fs.rmSync(to, { force: true })
+        fs.mkdirSync(to, { mode: source.mode & 0o7777 })
+        accounts.own(to, account)
+      } else if (!existing.isDirectory()) {
+        throw failures.create('not-directory', `${to} exists and is not a directory`)
+      }
+      for (const name of fs.readdirSync(from)) place(join(from, name), join(to, name), account, mode)
+    } else {
+      if (existing?.isDirectory()) throw failures.create('is-directory', `${to} is a directory`)
+      try {
+        fs.renameSync(from, to)
+      } catch (error) {
+        // The destination lies on another mount of the machine (`/usr`).
+        if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) throw error
+        fs.rmSync(to, { force: true })
+        fs.cpSync(from, to, { verbatimSymlinks: true, preserveTimestamps: true })
+      }
+      accounts.own(to, account)
+    }
+    if (mode !== null && !source.isSymbolicLink()) fs.chmodSync(to, mode)
+  }
+
+  return {
+    async unpack(path, owner, mode, call) {
+      const account = accounts.find(owner)
+      files.ensureDirectory(path, owner)
+      const staging = fs.mkdtempSync(join(path, '.unpack-'))
+      try {
+        await extract(staging, call)
+        for (const name of fs.readdirSync(staging)) place(join(staging, name), join(path, name), account, mode)
+      } finally {
+        fs.rmSync(staging, { recursive: true, force: true })
+      }
+      return null
+    },
+  }
+}

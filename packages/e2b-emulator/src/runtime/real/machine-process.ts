@@ -1,0 +1,126 @@
+import { constants } from 'node:os'
+import { RuntimeError, type MachineProcess, type ProcessExit, type ProcessOutput, type SpawnOptions } from '../port.ts'
+import type { MachineChannel } from './channel.ts'
+import { deferred } from './deferred.ts'
+
+type OutputListener = (output: ProcessOutput) => void | Promise<void>
+
+/** Starts a command inside; the caller gets it once it runs, or the typed reason why it does not. */
+export async function spawnInMachine(channel: MachineChannel, options: SpawnOptions): Promise<MachineProcess> {
+  if (options.pty !== undefined)
+    throw new RuntimeError('unsupported', 'the real runtime has no terminals; start the command without a pty')
+
+  const listeners = new Set<OutputListener>()
+  const listening = deferred<void>()
+  const exit = deferred<ProcessExit>()
+  let heard = false
+  let gone = false
+  let delivered: Promise<unknown> = Promise.resolve()
+  const input = channel.createWindow()
+
+  const deliver = async (output: ProcessOutput) => {
+    await listening.promise
+    // A listener that fails has to tell its own caller; it must not stall the process or the other listeners.
+    await Promise.allSettled([...listeners].map(async (listener) => listener(output)))
+    call.credit(output.data.length)
+  }
+  const end = (result: ProcessExit) => {
+    gone = true
+    input.close()
+    call.finish()
+    if (heard) void delivered.then(() => exit.resolve(result))
+    else exit.resolve(result)
+  }
+
+  const call = channel.open(
+    'spawn',
+    {
+      command: options.command,
+      args: options.args,
+      cwd: options.cwd ?? null,
+      user: options.user,
+      env: options.env,
+      stdin: options.stdin,
+    },
+    {
+      data(payload, kind) {
+        const output: ProcessOutput = { stream: kind === 'data' ? 'stdout' : 'stderr', data: payload }
+        delivered = delivered.then(() => deliver(output))
+      },
+      event(event) {
+        if (event.type === 'exit') end(describeExit(event.code, event.signal))
+        else if (event.type === 'input-closed') input.close()
+      },
+      credit: (bytes) => input.release(bytes),
+      closed: () => end(describeExit(null, 'SIGKILL')),
+    },
+  )
+  const { pid } = await call.reply.catch((error: unknown) => {
+    call.finish()
+    throw error
+  })
+
+  const assertRunning = () => {
+    if (gone) throw new RuntimeError('gone', `process ${pid} has ended`)
+  }
+  return {
+    pid,
+    exit: exit.promise,
+    onOutput(listener) {
+      listeners.add(listener)
+      heard = true
+      listening.resolve()
+      return () => void listeners.delete(listener)
+    },
+    async write(data) {
+      assertRunning()
+      const closed = () => new RuntimeError('gone', `process ${pid} no longer reads its input`)
+      if (!options.stdin) throw closed()
+      for (let offset = 0; offset < data.length; offset += channel.chunkBytes) {
+        const chunk = data.subarray(offset, offset + channel.chunkBytes)
+        if (!(await input.reserve(chunk.length))) throw closed()
+        call.send('data', chunk)
+      }
+      if (!(await input.drained())) throw closed()
+    },
+    async closeStdin() {
+      assertRunning()
+      call.send('end')
+    },
+    async resize() {
+      throw new RuntimeError('unsupported', 'the process has no terminal')
+    },
+    async signal(name) {
+      assertRunning()
+      await channel.request('signal', { pid, name })
+    },
+  }
+}
+
+/** As Go's `os.ProcessState` words it, which is what envd passes on. */
+const signalWords: Readonly<Record<string, string>> = {
+  SIGHUP: 'hangup',
+  SIGINT: 'interrupt',
+  SIGQUIT: 'quit',
+  SIGILL: 'illegal instruction',
+  SIGTRAP: 'trace/breakpoint trap',
+  SIGABRT: 'aborted',
+  SIGBUS: 'bus error',
+  SIGFPE: 'floating point exception',
+  SIGKILL: 'killed',
+  SIGUSR1: 'user defined signal 1',
+  SIGSEGV: 'segmentation fault',
+  SIGUSR2: 'user defined signal 2',
+  SIGPIPE: 'broken pipe',
+  SIGALRM: 'alarm clock',
+  SIGTERM: 'terminated',
+}
+
+function describeExit(code: number | null, signal: string | null): ProcessExit {
+  if (signal !== null) {
+    const number = Object.entries(constants.signals).find(([name]) => name === signal)?.[1]
+    return { exitCode: -1, exited: false, status: `signal: ${signalWords[signal] ?? `signal ${number ?? 0}`}` }
+  }
+  const exitCode = code ?? -1
+  return { exitCode, exited: true, status: `exit status ${exitCode}` }
+}

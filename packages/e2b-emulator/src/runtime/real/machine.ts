@@ -1,0 +1,116 @@
+import { connect, type Socket } from 'node:net'
+import {
+  RuntimeError,
+  type ImageId,
+  type Machine,
+  type MachineFiles,
+  type MachineOptions,
+  type SpawnOptions,
+} from '../port.ts'
+import type { MachineChannel } from './channel.ts'
+import { createMachineFiles } from './machine-files.ts'
+import { bootMachine, type MachineBody } from './machine-boot.ts'
+import { spawnInMachine } from './machine-process.ts'
+import type { Workspace } from './workspace.ts'
+
+export interface RealMachineHooks {
+  /** Makes an image of the layer that was just copied. */
+  keepLayer(layer: string): ImageId
+  /** The machine is gone; its image may go too. */
+  ended(): Promise<void>
+}
+
+/** A machine: namespaces, a root of its own, and the program inside that does what it is asked. */
+export class RealMachine implements Machine {
+  readonly id: string
+  readonly files: MachineFiles
+  readonly #workspace: Workspace
+  readonly #directory: string
+  readonly #body: MachineBody
+  readonly #channel: MachineChannel
+  readonly #hooks: RealMachineHooks
+  #paused = false
+  #ending: Promise<void> | undefined
+
+  static async create(
+    workspace: Workspace,
+    layers: readonly string[],
+    options: MachineOptions,
+    hooks: RealMachineHooks,
+  ): Promise<RealMachine> {
+    const directory = workspace.allocate('machine')
+    const body = await bootMachine(workspace, directory, layers, options.hostname)
+    return new RealMachine(workspace, directory, body, options.id, hooks)
+  }
+
+  private constructor(workspace: Workspace, directory: string, body: MachineBody, id: string, hooks: RealMachineHooks) {
+    this.id = id
+    this.#workspace = workspace
+    this.#directory = directory
+    this.#body = body
+    this.#channel = body.channel
+    this.#hooks = hooks
+    this.files = createMachineFiles(body.channel)
+  }
+
+  spawn(options: SpawnOptions) {
+    return spawnInMachine(this.#channel, options)
+  }
+
+  async pause(): Promise<void> {
+    await this.#channel.request('freeze', null)
+    this.#paused = true
+  }
+
+  async resume(): Promise<void> {
+    this.#paused = false
+    await this.#channel.request('thaw', null)
+  }
+
+  async snapshot(): Promise<ImageId> {
+    const wasPaused = this.#paused
+    if (!wasPaused) await this.#channel.request('freeze', null)
+    try {
+      const layer = this.#workspace.allocate('layer')
+      const { trees } = this.#workspace.plan
+      const copies = trees.map(({ key }) => `cp -a --reflink=auto "$1/${key}/u" "$2/${key}"`)
+      await this.#workspace.runInside([
+        'sh',
+        '-ec',
+        `mkdir "$2"; ${copies.join('; ')}`,
+        'warmbox',
+        this.#directory,
+        layer,
+      ])
+      return this.#hooks.keepLayer(layer)
+    } finally {
+      if (!wasPaused) await this.#channel.request('thaw', null)
+    }
+  }
+
+  destroy(): Promise<void> {
+    this.#ending ??= this.#end()
+    return this.#ending
+  }
+
+  async connect(port: number): Promise<Socket> {
+    if (this.#ending !== undefined) throw new RuntimeError('gone', 'the machine has ended')
+    // The machines share the host's network (see README), so a port inside is the host's port.
+    const socket = connect({ host: '127.0.0.1', port })
+    return new Promise((resolve, reject) => {
+      const failed = (cause: Error) =>
+        reject(new RuntimeError('port-closed', `nothing listens on port ${port}`, { cause }))
+      socket.once('error', failed)
+      socket.once('connect', () => {
+        socket.off('error', failed)
+        resolve(socket)
+      })
+    })
+  }
+
+  async #end(): Promise<void> {
+    await this.#body.kill()
+    await this.#workspace.remove(this.#directory)
+    await this.#hooks.ended()
+  }
+}

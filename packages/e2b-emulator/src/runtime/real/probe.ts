@@ -1,0 +1,81 @@
+import { mkdtempSync, chownSync, mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findOnHost, runTool } from './commands.ts'
+import { stage, type Storage } from './mount-plan.ts'
+import { probeScript } from './scripts.ts'
+import { startJanitor } from './janitor.ts'
+import { createUserNamespace, type UserNamespace } from './user-namespace.ts'
+
+export type NamespaceProbe =
+  | { readonly available: true; readonly how: string }
+  | { readonly available: false; readonly reason: string }
+
+let memo: Promise<NamespaceProbe> | undefined
+
+/** Whether machines of the real runtime can run on this host; tries it for real, once per process. Never rejects. */
+export function probeNamespaces(): Promise<NamespaceProbe> {
+  memo ??= probe()
+  return memo
+}
+
+async function probe(): Promise<NamespaceProbe> {
+  if (process.platform !== 'linux') return { available: false, reason: 'namespaces exist on Linux only' }
+  const missing = requiredTools.filter((name) => findOnHost(name) === undefined)
+  if (missing.length > 0) return { available: false, reason: `missing on this host: ${missing.join(', ')}` }
+  try {
+    const userNamespace = await createUserNamespace()
+    try {
+      const storage = await probeStorage(tmpdir(), userNamespace)
+      return { available: true, how: describeChoice(storage, userNamespace.singleUser) }
+    } finally {
+      userNamespace.close()
+    }
+  } catch (error) {
+    return { available: false, reason: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+const requiredTools = ['bash', 'cp', 'mount', 'nsenter', 'pivot_root', 'rm', 'setpriv', 'tar', 'umount', 'unshare']
+
+export function describeChoice(storage: Storage, singleUser: boolean): string {
+  const files =
+    storage === 'overlay'
+      ? 'overlay layers over a base image and the host’s read-only programs'
+      : 'plain copies of images, because the data directory cannot carry an overlay'
+  const users = singleUser
+    ? 'root and every other user inside are the unprivileged host user'
+    : 'users inside map to an unused range of host ids'
+  return `namespaces (user, mount, pid, ipc, uts) with the host’s network; ${files}; ${users}`
+}
+
+/** What a directory can carry, found by mounting it. Rejects when namespaces do not work at all. */
+export async function probeStorage(dataDirectory: string, userNamespace: UserNamespace): Promise<Storage> {
+  mkdirSync(dataDirectory, { recursive: true })
+  const directory = mkdtempSync(join(dataDirectory, 'probe-'))
+  const janitor = startJanitor(directory, userNamespace)
+  try {
+    chownSync(directory, userNamespace.hostId(0), userNamespace.hostId(0))
+    const proc = `proc ${stage}/proc proc nosuid,nodev,noexec 0 0`
+    const overlay = 'userxattr,lowerdir=p/base:empty,upperdir=p/r/u,workdir=p/r/w'
+    const attempt = (root: string) =>
+      runTool(
+        [
+          ...userNamespace.enter,
+          ...['unshare', '--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-child=SIGKILL', '--'],
+          ...['bash', '-c', probeScript, 'warmbox', 'p', `${root}\n${proc}`],
+        ],
+        { cwd: directory, fds: [userNamespace.fd] },
+      )
+    try {
+      await attempt(`overlay ${stage} overlay ${overlay} 0 0`)
+      return 'overlay'
+    } catch {
+      // The plain form decides: where it fails too, its error says that it is not about overlays.
+      await attempt(`p/base ${stage} none bind 0 0`)
+      return 'copy'
+    }
+  } finally {
+    await janitor.dismiss()
+  }
+}

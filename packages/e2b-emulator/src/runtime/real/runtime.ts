@@ -1,0 +1,146 @@
+import { join } from 'node:path'
+import {
+  RuntimeError,
+  type ImageId,
+  type Machine,
+  type MachineOptions,
+  type MountedImage,
+  type Runtime,
+} from '../port.ts'
+import { writeBaseImage } from './base-image.ts'
+import { ImageStore } from './image-store.ts'
+import { RealMachine } from './machine.ts'
+import { baseLayer } from './mount-plan.ts'
+import { describeChoice, probeStorage } from './probe.ts'
+import { inspectScript } from './scripts.ts'
+import { createUserNamespace } from './user-namespace.ts'
+import { createWorkspace, type Workspace } from './workspace.ts'
+
+export interface RealRuntimeOptions {
+  /** Where images and machines are kept; a directory of the runtime's own is made in it and removed by `close`. */
+  readonly dataDirectory: string
+  /** PEM certificates every image trusts besides those of the host. */
+  readonly certificateAuthorities: readonly string[]
+}
+
+/**
+ * Machines as Linux namespaces. Rejects with `failed` where the host allows none ({@link probeNamespaces} says why);
+ * there is no fallback to plain processes of the host.
+ *
+ * A process that dies without calling `close` leaves no process, mount or directory behind.
+ */
+export async function createRealRuntime(options: RealRuntimeOptions): Promise<Runtime> {
+  const userNamespace = await createUserNamespace()
+  let workspace: Workspace | undefined
+  try {
+    const storage = await probeStorage(options.dataDirectory, userNamespace)
+    workspace = createWorkspace(options.dataDirectory, storage, userNamespace)
+    const tools = writeBaseImage({
+      directory: join(workspace.directory, baseLayer),
+      storage,
+      trees: workspace.plan.trees,
+      layout: workspace.layout,
+      userNamespace,
+      certificateAuthorities: options.certificateAuthorities,
+    })
+    return new RealRuntime(workspace, `${describeChoice(storage, userNamespace.singleUser)}; ${tools.join('; ')}`)
+  } catch (error) {
+    if (workspace === undefined) userNamespace.close()
+    else await workspace.close()
+    throw error
+  }
+}
+
+class RealRuntime implements Runtime {
+  readonly kind = 'real'
+  readonly description: string
+  readonly #workspace: Workspace
+  readonly #images: ImageStore
+  readonly #machines = new Set<Promise<Machine>>()
+  #baseImage: ImageId | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(workspace: Workspace, description: string) {
+    this.description = description
+    this.#workspace = workspace
+    this.#images = new ImageStore((layer) => workspace.remove(layer))
+  }
+
+  async baseImage(_image: string): Promise<ImageId> {
+    this.#assertOpen()
+    // Held by its own acquisition, so that an image of this name can be deleted and asked for again.
+    this.#baseImage ??= this.#images.add([baseLayer])
+    return this.#baseImage
+  }
+
+  async createMachine(image: ImageId, options: MachineOptions): Promise<Machine> {
+    this.#assertOpen()
+    const held = this.#images.acquire(image)
+    const created: Promise<Machine> = RealMachine.create(this.#workspace, held.layers, options, {
+      keepLayer: (layer) =>
+        this.#images.add(this.#workspace.plan.storage === 'overlay' ? [layer, ...held.layers] : [layer]),
+      ended: async () => {
+        this.#machines.delete(created)
+        await held.release()
+      },
+    })
+    this.#machines.add(created)
+    try {
+      return await created
+    } catch (error) {
+      this.#machines.delete(created)
+      await held.release()
+      throw error
+    }
+  }
+
+  async deleteImage(image: ImageId): Promise<void> {
+    if (image === this.#baseImage) this.#baseImage = undefined
+    await this.#images.delete(image)
+  }
+
+  async inspectImage(image: ImageId): Promise<MountedImage> {
+    this.#assertOpen()
+    const { layers, release } = this.#images.acquire(image)
+    const name = this.#workspace.allocate('inspection')
+    try {
+      await this.#show(layers, name)
+    } finally {
+      await release()
+    }
+    return {
+      directory: join(this.#workspace.directory, name),
+      release: () => this.#workspace.remove(name),
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#end()
+    return this.#closing
+  }
+
+  async #show(layers: readonly string[], name: string): Promise<void> {
+    const { plan } = this.#workspace
+    if (plan.storage === 'overlay') {
+      await this.#workspace.runMounted(inspectScript, [name, plan.inspection(layers)])
+    } else {
+      const [layer = baseLayer] = layers
+      await this.#workspace.runInside(['cp', '-a', `${layer}/r`, name])
+      if (layer !== baseLayer) await this.#workspace.runInside(['cp', '-a', '-T', `${layer}/l`, `${name}/usr/local`])
+    }
+  }
+
+  async #end(): Promise<void> {
+    const machines = await Promise.allSettled(this.#machines)
+    const ended = await Promise.allSettled(
+      machines.flatMap((machine) => (machine.status === 'fulfilled' ? [machine.value.destroy()] : [])),
+    )
+    await this.#workspace.close()
+    const failed = ended.find((result) => result.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new RuntimeError('gone', 'the runtime was closed')
+  }
+}

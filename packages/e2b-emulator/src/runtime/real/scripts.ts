@@ -1,0 +1,84 @@
+import { stage } from './mount-plan.ts'
+
+/**
+ * Capabilities root keeps inside. None of them reaches beyond the user namespace anyway; without `sys_admin` a command
+ * cannot undo or add mounts either, and without `mknod` and the network ones nothing is lost that would have worked.
+ */
+const keptCapabilities = [
+  'chown',
+  'dac_override',
+  'dac_read_search',
+  'fowner',
+  'fsetid',
+  'kill',
+  'setgid',
+  'setuid',
+  'setpcap',
+  'net_bind_service',
+  'sys_chroot',
+  'setfcap',
+]
+
+/** Descriptors of a machine's first process: the host's channel and the Node binary. */
+export const channelFd = 4
+export const nodeFd = 5
+
+/**
+ * Builds the root and becomes the machine's init. Arguments: the machine's directory, its fstab, its hostname, then the
+ * trees. bash, because it closes descriptors above 9; init stays a shell, because a shell reaps orphans and Node does not.
+ */
+export const machineScript = `
+set -eu
+umask 022
+for path in /proc/self/fd/*; do
+  fd=\${path##*/}
+  case $fd in 0|1|2|${channelFd}|${nodeFd}) ;; *) exec {fd}>&- ;; esac
+done
+directory=$1 table=$2 hostname=$3
+shift 3
+for tree; do mkdir -p "$directory/$tree/u" "$directory/$tree/w"; done
+printf '%s\\n' "$table" >"$directory/fstab"
+mount --all --fstab "$directory/fstab"
+if command -v hostname >/dev/null; then hostname "$hostname"; fi
+cd ${stage}
+pivot_root . .
+umount -l .
+cd /
+printf '%s\\n' "$hostname" >/etc/hostname
+echo mounted
+exec setpriv --inh-caps -all --bounding-set ${['-all', ...keptCapabilities.map((name) => `+${name}`)].join(',')} \\
+  bash -c '(exec -a warmbox-machine /proc/self/fd/${nodeFd} --input-type=commonjs -) >/dev/null; exit $?'
+`
+
+/** Mounts an image and copies what it shows. Arguments: a directory to copy to, the fstab. */
+export const inspectScript = `
+set -eu
+umask 022
+mkdir -p "$1"
+printf '%s\\n' "$2" >"$1.fstab"
+mount --all --fstab "$1.fstab"
+rm "$1.fstab"
+cp -a ${stage}/. "$1"
+chmod -R u+rwX "$1"
+`
+
+/** Tries everything a machine needs but the program inside. Arguments: a directory, the fstab. */
+export const probeScript = `
+set -eu
+mkdir -p "$1/r/u" "$1/r/w" "$1/base/proc" empty
+printf '%s\\n' "$2" >"$1/fstab"
+mount --all --fstab "$1/fstab"
+cd ${stage}
+pivot_root . .
+`
+
+/** Waits until the process that holds the other end of its input is gone, then removes the directory given. */
+export const janitorScript = `
+trap '' INT TERM HUP
+cat >/dev/null
+for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+  rm -rf -- "$1" 2>/dev/null && exit 0
+  sleep 0.1
+done
+rm -rf -- "$1"
+`

@@ -1,0 +1,58 @@
+import { chownSync, mkdirSync, mkdtempSync, openSync, closeSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { runTool } from './commands.ts'
+import { startJanitor } from './janitor.ts'
+import { createMountPlan, type MountPlan, type Storage } from './mount-plan.ts'
+import { readHostLayout, type HostLayout } from './trees.ts'
+import type { UserNamespace } from './user-namespace.ts'
+
+/** The runtime's directory on the host and the tools that work in it. */
+export interface Workspace {
+  readonly directory: string
+  readonly layout: HostLayout
+  readonly plan: MountPlan
+  readonly userNamespace: UserNamespace
+  /** Descriptor of the Node binary, so that a machine whose files were all removed still has its init. */
+  readonly nodeFd: number
+  /** A name no one else has, relative to {@link directory}. */
+  allocate(kind: 'layer' | 'machine' | 'inspection'): string
+  /** Runs a command as the machines' root, in {@link directory}; for work on files that belong to machines. */
+  runInside(argv: readonly string[]): Promise<void>
+  /** Runs a script in a mount namespace of its own. */
+  runMounted(script: string, args: readonly string[]): Promise<void>
+  remove(name: string): Promise<void>
+  close(): Promise<void>
+}
+
+export function createWorkspace(dataDirectory: string, storage: Storage, userNamespace: UserNamespace): Workspace {
+  mkdirSync(dataDirectory, { recursive: true })
+  const directory = mkdtempSync(join(realpathSync(dataDirectory), 'runtime-'))
+  // The machines' root must be able to work here; it need not be able to walk the path that leads here.
+  chownSync(directory, userNamespace.hostId(0), userNamespace.hostId(0))
+  const janitor = startJanitor(directory, userNamespace)
+  // What overlays take where they want one more lower directory than there is.
+  mkdirSync(join(directory, 'empty'))
+  const layout = readHostLayout()
+  const nodeFd = openSync(process.execPath, 'r')
+  let next = 0
+
+  const runInside = async (argv: readonly string[]) => {
+    await runTool([...userNamespace.enter, ...argv], { cwd: directory, fds: [userNamespace.fd] })
+  }
+  return {
+    directory,
+    layout,
+    plan: createMountPlan(storage, layout, userNamespace.singleUser),
+    userNamespace,
+    nodeFd,
+    allocate: (kind) => `${kind.slice(0, 1)}${(next++).toString(36)}`,
+    runInside,
+    runMounted: (script, args) => runInside(['unshare', '--mount', 'bash', '-c', script, 'warmbox', ...args]),
+    remove: (name) => runInside(['rm', '-rf', '--', name]),
+    async close() {
+      await janitor.dismiss()
+      closeSync(nodeFd)
+      userNamespace.close()
+    },
+  }
+}
