@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { generate } from 'selfsigned'
 
 export interface ServerCertificate {
@@ -10,10 +11,11 @@ export interface ServerCertificate {
 
 /**
  * A throwaway authority and a leaf signed by it. An authority of its own, not one self-signed leaf, because that is the
- * shape of a company's private CA, and because OpenSSL, git and Node agree on how to trust it.
+ * shape of a company's private CA, and because OpenSSL, git and Node agree on how to trust it. Its name is its own: of two
+ * authorities with one name, a client that trusts both would look at the first only.
  */
 export const createServerCertificate = async (): Promise<ServerCertificate> => {
-  const authority = await generate([{ name: 'commonName', value: 'Warmbox loopback authority' }], {
+  const authority = await generate([{ name: 'commonName', value: `Warmbox loopback authority ${randomUUID()}` }], {
     keyType: 'ec',
     algorithm: 'sha256',
     extensions: [

@@ -46,7 +46,7 @@ const run = async (cwd: string, args: readonly string[]): Promise<string> => {
 
 /** Makes an empty bare repository in a directory of its own under the system's temporary directory. */
 export const createRepository = async (options: RepositoryOptions = {}): Promise<Repository> => {
-  const defaultBranch = options.branch ?? 'main'
+  const { branch: defaultBranch = 'main', objectFormat = 'sha1' } = options
   const directory = await mkdtemp(join(tmpdir(), 'warmbox-git-'))
   const path = join(directory, 'repository.git')
   await run(directory, [
@@ -54,10 +54,17 @@ export const createRepository = async (options: RepositoryOptions = {}): Promise
     '--quiet',
     '--bare',
     `--initial-branch=${defaultBranch}`,
-    `--object-format=${options.objectFormat ?? 'sha1'}`,
+    `--object-format=${objectFormat}`,
     path,
   ])
   const git = (...args: readonly string[]) => run(path, args)
+  /** Where a commit on `branch` starts: there, or on the default branch; empty in an empty repository. */
+  const tipOf = async (branch: string): Promise<string> => {
+    const tips = await Promise.all(
+      [branch, defaultBranch].map((name) => git('for-each-ref', '--format=%(objectname)', `refs/heads/${name}`)),
+    )
+    return tips.find((tip) => tip !== '') ?? ''
+  }
 
   return {
     path,
@@ -65,20 +72,20 @@ export const createRepository = async (options: RepositoryOptions = {}): Promise
     async commit(files, { branch = defaultBranch, message = 'Change files' } = {}) {
       const work = await mkdtemp(join(directory, 'work-'))
       try {
-        const known = await git('for-each-ref', '--format=%(refname)', `refs/heads/${branch}`)
-        const start =
-          known === '' ? await git('for-each-ref', '--format=%(refname)', `refs/heads/${defaultBranch}`) : known
-        // `clone` of an empty repository cannot check out; `worktree` cannot start one without history.
-        await run(directory, ['clone', '--quiet', '--no-checkout', path, work])
-        if (start === '') await run(work, ['checkout', '--quiet', '--orphan', branch])
-        else await run(work, ['checkout', '--quiet', '-B', branch, await git('rev-parse', start)])
+        // Not cloned: a clone of an empty repository forgets its object format.
+        await run(work, ['init', '--quiet', `--initial-branch=${branch}`, `--object-format=${objectFormat}`])
+        const start = await tipOf(branch)
+        if (start !== '') {
+          await run(work, ['fetch', '--quiet', path, start])
+          await run(work, ['reset', '--quiet', '--hard', start])
+        }
         for (const [name, content] of Object.entries(files)) {
           await mkdir(dirname(join(work, name)), { recursive: true })
           await writeFile(join(work, name), content)
         }
         await run(work, ['add', '--all'])
         await run(work, ['commit', '--quiet', '--allow-empty', '--message', message])
-        await run(work, ['push', '--quiet', 'origin', `HEAD:refs/heads/${branch}`])
+        await run(work, ['push', '--quiet', path, `HEAD:refs/heads/${branch}`])
         return await run(work, ['rev-parse', 'HEAD'])
       } finally {
         await rm(work, { recursive: true, force: true })

@@ -1,1 +1,12 @@
-export {}
+export { createRepoTemplate } from './create-repo-template.ts'
+export { refreshRepoTemplate } from './refresh-repo-template.ts'
+export type { RefreshConnection, RefreshRepoTemplateResult } from './refresh-repo-template.ts'
+export type { RepoTemplateOptions } from './options.ts'
+export type { RepositoryAccess } from './repository-access.ts'
+export type { RefSelection } from './ref-selector.ts'
+export { resolveHead } from './head/resolve-head.ts'
+export type { Head, HeadOptions, HeadResolver, RefusalCode } from './head/head.ts'
+export { RepoTemplateError } from './errors.ts'
+export type { RepoTemplateErrorCode, RepoTemplateErrorOptions } from './errors.ts'
+export { repoTemplateRef } from '@warmbox/identity'
+export type { BuildEnvValue, RepoTemplateIdentity } from '@warmbox/identity'

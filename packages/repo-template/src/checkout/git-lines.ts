@@ -1,0 +1,66 @@
+import { quoteShell } from '@warmbox/resolution'
+import { originScope } from '../credential.ts'
+import { gitConfigVariables, hermeticSettings, hermeticVariables } from '../head/git-environment.ts'
+
+/** Which commit a checkout is to have. Absent: whatever the host's HEAD, or the branch, is at that moment. */
+export type Wanted = { readonly sha: string } | { readonly sha: undefined; readonly branch: string | undefined }
+
+const exports = (variables: Readonly<Record<string, string>>): string =>
+  `export ${Object.entries(variables)
+    .map(([name, value]) => `${name}=${quoteShell(value)}`)
+    .join(' ')}`
+
+/**
+ * Lines that make every git of the script ask nobody, follow no redirect and speak https only. With a credential in
+ * `variable`, git sends it to the clone URL's origin; the header exists in the environment of this script alone. It
+ * is in no argument list, remote URL or file.
+ */
+export const hermeticGitLines = (origin: string, variable: string): readonly string[] => {
+  const index = hermeticSettings.length
+  return [
+    exports({ ...hermeticVariables, ...gitConfigVariables(hermeticSettings) }),
+    `if [ -n "\${${variable}-}" ]; then`,
+    `  export GIT_CONFIG_COUNT=${index + 1} GIT_CONFIG_KEY_${index}=${quoteShell(originScope(origin))}`,
+    `  export GIT_CONFIG_VALUE_${index}="Authorization: Basic \${${variable}}"`,
+    'fi',
+  ]
+}
+
+/** Fetches one commit into the repository of the current directory; all branches where the host gives no single commit. */
+export const fetchLines = (url: string, sha: string, depth: string): readonly string[] => [
+  `if ! git fetch --quiet --no-tags ${depth} -- ${quoteShell(url)} ${quoteShell(sha)}; then`,
+  '  echo "warmbox: the host does not give this commit by its id, fetching every ref" >&2',
+  `  git fetch --quiet --no-tags --unshallow -- ${quoteShell(url)} '+refs/*:refs/warmbox/*' 2>/dev/null ||`,
+  `    git fetch --quiet --no-tags -- ${quoteShell(url)} '+refs/*:refs/warmbox/*'`,
+  `  git for-each-ref --format='delete %(refname)' refs/warmbox/ | git update-ref --stdin`,
+  'fi',
+]
+
+/** Clones into `directory`, a shell word: `"$name"` or a quoted path. The remote is `url`, which carries no credential. */
+export const cloneLines = (url: string, wanted: Wanted, directory: string): readonly string[] => [
+  ...(wanted.sha === undefined
+    ? [
+        `git clone --quiet --depth=1 --no-tags ${wanted.branch === undefined ? '' : `--branch=${quoteShell(wanted.branch)} `}-- ${quoteShell(url)} ${directory}`,
+        `cd -- ${directory}`,
+        `warmbox_sha="$(git rev-parse --verify HEAD)"`,
+      ]
+    : [
+        // A repository of SHA-256 ids has to be told so before the first fetch.
+        `git init --quiet${wanted.sha.length === 64 ? ' --object-format=sha256' : ''} -- ${directory}`,
+        `cd -- ${directory}`,
+        `git remote add origin ${quoteShell(url)}`,
+        ...fetchLines(url, wanted.sha, '--depth=1'),
+        `warmbox_sha=${quoteShell(wanted.sha)}`,
+      ]),
+  ...checkoutLines,
+]
+
+/**
+ * Detached on purpose: an image of a commit is the same whichever branch led to it. A checkout that reports success
+ * and holds something else, or nothing, has happened to others; so it is looked at.
+ */
+export const checkoutLines: readonly string[] = [
+  'git -c advice.detachedHead=false checkout --quiet --detach "$warmbox_sha"',
+  '[ "$(git rev-parse --verify HEAD)" = "$warmbox_sha" ] || warmbox_fail "the checkout is not at $warmbox_sha"',
+  '[ -n "$(git ls-tree --name-only HEAD)" ] || warmbox_fail "the commit holds no files"',
+]

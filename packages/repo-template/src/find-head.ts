@@ -1,0 +1,30 @@
+import { assertSha, isWarmboxError } from '@warmbox/identity'
+import type { Head } from './head/head.ts'
+import type { ResolvedOptions } from './options.ts'
+import { selectionOf } from './ref-selector.ts'
+import type { RepositoryAccess } from './repository-access.ts'
+
+/**
+ * The head by the configured resolver, whose answer is checked: it ends up in a ref. A resolver that rejects knows
+ * nothing; only malformed input is passed on.
+ */
+export const findHead = async (
+  options: Pick<ResolvedOptions, 'selector' | 'certificateAuthority' | 'headTimeoutMs' | 'resolveHead'>,
+  access: RepositoryAccess,
+  signal: AbortSignal | undefined,
+): Promise<Head> => {
+  let head: Head
+  try {
+    head = await options.resolveHead(access, {
+      ...selectionOf(options.selector),
+      timeoutMs: options.headTimeoutMs,
+      ...(options.certificateAuthority === undefined ? {} : { certificateAuthority: options.certificateAuthority }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+  } catch (cause) {
+    if (signal?.aborted === true) throw signal.reason
+    if (isWarmboxError(cause)) throw cause
+    return { status: 'unreachable', reason: 'the head resolver rejected', cause }
+  }
+  return head.status === 'found' ? { ...head, sha: assertSha(head.sha) } : head
+}

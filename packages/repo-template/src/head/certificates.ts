@@ -1,0 +1,36 @@
+/** Raised where a file of certificates named by the environment cannot be read. */
+export class CertificateFileError extends Error {
+  override readonly name = 'CertificateFileError'
+}
+
+/** Variables that name a PEM file of authorities: Node's own, and git's. */
+const variables = ['NODE_EXTRA_CA_CERTS', 'GIT_SSL_CAINFO'] as const
+
+/**
+ * Authorities to trust on top of the system's: the option's, and those of the files the environment names. Node reads
+ * `NODE_EXTRA_CA_CERTS` at start only and forgets it as soon as a request names authorities of its own.
+ */
+export const extraCertificates = async (
+  option: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<readonly string[]> => {
+  const found = option === undefined ? [] : [option]
+  for (const variable of variables) {
+    const path = environment[variable]
+    if (path === undefined || path === '') continue
+    const { readFile } = await import('node:fs/promises')
+    try {
+      found.push(await readFile(path, 'utf8'))
+    } catch (cause) {
+      throw new CertificateFileError(`${variable} names a file that cannot be read`, { cause })
+    }
+  }
+  return found
+}
+
+/** The authorities this runtime trusts by itself, in PEM. */
+export const systemCertificates = async (): Promise<readonly string[]> => {
+  // Node 22.15 added the complete list; before it only the bundled one can be read.
+  const { getCACertificates, rootCertificates }: Partial<typeof import('node:tls')> = await import('node:tls')
+  return getCACertificates?.('default') ?? rootCertificates ?? []
+}

@@ -1,0 +1,48 @@
+import type { RefSelection } from '../ref-selector.ts'
+import type { RepositoryAccess } from '../repository-access.ts'
+
+/** Longest head lookup in milliseconds where none is given. */
+export const DEFAULT_HEAD_TIMEOUT_MS = 10_000
+
+/**
+ * Why a repository was refused. `UNAUTHORIZED`, `FORBIDDEN`, `NOT_FOUND`: the host's 401, 403 and 404 (or 410, 451).
+ * `REDIRECTED`: to another host, or more than once. `REF_MISSING`: the repository answers, the ref is not there.
+ * `NOT_A_REPOSITORY`: the host answers something else, which is how some show a sign-in page. `ACCESS_REJECTED`,
+ * `ACCESS_MISSING`: `getRepositoryAccess` rejected, or answered nothing.
+ */
+export type RefusalCode =
+  | 'UNAUTHORIZED'
+  | 'FORBIDDEN'
+  | 'NOT_FOUND'
+  | 'REDIRECTED'
+  | 'REF_MISSING'
+  | 'NOT_A_REPOSITORY'
+  | 'ACCESS_REJECTED'
+  | 'ACCESS_MISSING'
+
+/**
+ * What a head lookup came to.
+ *
+ * - `found`: the commit, and the URL to clone it from, which after a redirect is not the one asked for.
+ * - `unreachable`: nobody knows: no network, no answer in time, a failing host. An earlier build may still be booted.
+ * - `refused`: the host said no. Nothing of this repository may be booted.
+ */
+export type Head =
+  | { readonly status: 'found'; readonly sha: string; readonly cloneUrl: string }
+  | { readonly status: 'unreachable'; readonly reason: string; readonly cause?: unknown }
+  | { readonly status: 'refused'; readonly code: RefusalCode; readonly reason: string; readonly cause?: unknown }
+
+export interface HeadOptions extends RefSelection {
+  /** PEM certificates trusted in addition to the system's. */
+  readonly certificateAuthority?: string
+  /** Longest lookup in milliseconds. Default 10 000. */
+  readonly timeoutMs?: number
+  /** Ends the lookup with its reason. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Looks up the commit a repository's default branch (or the given branch, tag or pull request) points to. Answers
+ * `unreachable` and `refused` rather than reject; rejects with the signal's reason when aborted.
+ */
+export type HeadResolver = (access: RepositoryAccess, options?: HeadOptions) => Promise<Head>

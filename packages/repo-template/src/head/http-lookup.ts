@@ -1,0 +1,102 @@
+import type { IncomingMessage } from 'node:http'
+import { type CloneUrl, isWarmboxError, parseCloneUrl } from '@warmbox/identity'
+import { AdvertisementError, findRef, readAdvertisement } from './advertisement.ts'
+import { systemCertificates } from './certificates.ts'
+import { outcomeOfStatus } from './http-status.ts'
+import { type Lookup, type LookupAnswer, refMissing } from './lookup.ts'
+import { proxyRoute } from './proxy.ts'
+
+const suffix = '/info/refs'
+const query = '?service=git-upload-pack'
+const advertisementType = 'application/x-git-upload-pack-advertisement'
+const redirects: ReadonlySet<number | undefined> = new Set([301, 302, 303, 307, 308])
+
+const trimSlashes = (url: string): string => url.replace(/\/+$/, '')
+
+/**
+ * Asks with one HTTPS request: the advertisement of the smart protocol in version 0, which is what a server speaks to a
+ * client that names no version. HEAD is its first line, so the answer is cancelled a few hundred bytes in, however
+ * many refs follow. A redirect is followed once, and only to the same origin: the credential was given for that one.
+ */
+export const lookupOverHttp = async (lookup: Lookup): Promise<LookupAnswer> => {
+  const route = proxyRoute(lookup.environment, process.versions.node)
+  if (route.kind === 'git') return unsupported('the proxy needs git', false)
+  const https = await import('node:https')
+  const agent = new https.Agent({
+    keepAlive: false,
+    ...(route.kind === 'agent' ? { proxyEnv: route.variables } : {}),
+    ...(lookup.certificates.length === 0 ? {} : { ca: [...(await systemCertificates()), ...lookup.certificates] }),
+  })
+  const request = (clone: CloneUrl): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      https
+        .get(
+          `${trimSlashes(clone.cloneUrl)}${suffix}${query}`,
+          {
+            agent,
+            signal: lookup.signal,
+            headers: {
+              accept: advertisementType,
+              'accept-encoding': 'identity',
+              // Hosts show a web page to clients that do not call themselves git.
+              'user-agent': 'git/warmbox',
+              ...(lookup.credential === undefined ? {} : { authorization: `Basic ${lookup.credential}` }),
+            },
+          },
+          resolve,
+        )
+        .on('error', reject)
+    })
+  try {
+    const first = await request(lookup.clone)
+    if (!redirects.has(first.statusCode)) return await readAnswer(first, lookup.clone, lookup.ref)
+    first.destroy()
+    const target = sameOriginTarget(lookup.clone, first.headers.location)
+    if (target === undefined) {
+      return { status: 'refused', code: 'REDIRECTED', reason: 'the host redirects away from the repository’s origin' }
+    }
+    const second = await request(target)
+    return await readAnswer(second, target, lookup.ref)
+  } finally {
+    agent.destroy()
+  }
+}
+
+const unsupported = (reason: string, answered: boolean): LookupAnswer => ({ status: 'unsupported', reason, answered })
+
+/** The repository a redirect points to, where it stays on the origin and still points to a repository's refs. */
+const sameOriginTarget = (from: CloneUrl, location: string | undefined): CloneUrl | undefined => {
+  const asked = `${trimSlashes(from.cloneUrl)}${suffix}${query}`
+  if (location === undefined || !URL.canParse(location, asked)) return undefined
+  const target = new URL(location, asked)
+  if (target.origin !== new URL(asked).origin || !target.pathname.endsWith(suffix) || target.search !== query) {
+    return undefined
+  }
+  try {
+    return parseCloneUrl(`${target.origin}${target.pathname.slice(0, -suffix.length)}`)
+  } catch (error) {
+    // A URL that may not be cloned is no target; everything else is a defect and shall be seen.
+    if (isWarmboxError(error)) return undefined
+    throw error
+  }
+}
+
+const readAnswer = async (response: IncomingMessage, clone: CloneUrl, ref: string): Promise<LookupAnswer> => {
+  try {
+    const status = response.statusCode ?? 0
+    if (status < 200 || status >= 300) return outcomeOfStatus(status)
+    const type = response.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+    // A page for people, most often to sign in: some hosts show it to a credential they no longer accept.
+    if (type === 'text/html') return outcomeOfStatus(status)
+    if (type !== advertisementType) return unsupported('the host does not speak the smart protocol', true)
+    const encoding = response.headers['content-encoding']
+    if (encoding !== undefined && encoding !== 'identity') return unsupported('the host compresses the answer', true)
+    const sha = await findRef(readAdvertisement(response), ref)
+    return sha === undefined ? refMissing(ref) : { status: 'found', sha, cloneUrl: clone.cloneUrl }
+  } catch (error) {
+    if (error instanceof AdvertisementError) return unsupported(error.message, true)
+    throw error
+  } finally {
+    response.destroy()
+  }
+}

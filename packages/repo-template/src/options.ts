@@ -1,0 +1,221 @@
+import {
+  type BuildEnvValue,
+  DEFAULT_NODE_VERSION,
+  mountableTemplateId,
+  repoTemplateName,
+  type RepoTemplateIdentity,
+  resolveResources,
+} from '@warmbox/identity'
+import type { NamedTemplateSpec, TemplateResources } from '@warmbox/resolution'
+import { RepoTemplateError } from './errors.ts'
+import { DEFAULT_HEAD_TIMEOUT_MS, type HeadResolver } from './head/head.ts'
+import { resolveHead } from './head/resolve-head.ts'
+import { assertKnownKeys } from './known-keys.ts'
+import { parseRefSelection, type RefSelection, type RefSelector } from './ref-selector.ts'
+import type { RepositoryAccess } from './repository-access.ts'
+import { timeoutOf } from './timeout.ts'
+
+/** What a repository template is made from. */
+export interface RepoTemplateOptions extends RefSelection {
+  /**
+   * Called once per resolution, the only source of the clone URL and its credential. The key must be there; its value
+   * may be `undefined`: a session without a repository, for which {@link createRepoTemplate} answers `undefined`. A
+   * rejection, or no answer, counts as refused access: no template of the repository is booted.
+   */
+  getRepositoryAccess: (() => Promise<RepositoryAccess | undefined>) | undefined
+  /** Shell commands run in the checkout, in order, each under `set -euo pipefail`. Blank ones are dropped. Part of the name. */
+  setupCommand?: string | readonly string[]
+  /**
+   * Environment of every step of the build, setup included; nothing of it reaches a running sandbox. Part of the name:
+   * a value given as `{ value, version }` counts with its version only, so it can rotate without a rebuild. Values
+   * are in the template definition the build service stores: short-lived or not secret.
+   */
+  buildEnv?: Readonly<Record<string, BuildEnvValue>> | (() => Promise<Readonly<Record<string, BuildEnvValue>>>)
+  /** vCPUs: 1 or an even number up to 32. Default 2. Part of the name. */
+  cpuCount?: number
+  /** Memory in MiB: even, at least 128. Default 1024. Part of the name. */
+  memoryMB?: number
+  /** Exact Node.js version of the image, `MAJOR.MINOR.PATCH`. Default 24.20.0. Part of the name. */
+  nodeVersion?: string
+  /** Absolute directory of the checkout. Default `/home/user/<repository directory>`. Part of the name. */
+  workingDirectory?: string
+  /** Full commit id the host vouches for: no head lookup, no access check, nothing stale, no moving tag. */
+  sha?: string
+  /** Booted where the repository's template cannot be built or read. Default: the default mountable template. */
+  fallbackTemplate?: NamedTemplateSpec['fallbackTemplate']
+  /** Keeps tenants apart and names unguessable. Part of the name. */
+  salt?: string
+  /** Further inputs of the caller's own. Part of the name. */
+  extra?: Readonly<Record<string, string>>
+  /** What stands before `-<hash>` in the name. Default `mastra-repo`. */
+  prefix?: string
+  /**
+   * PEM certificates trusted by the head lookup in addition to the system's. `NODE_EXTRA_CA_CERTS` and
+   * `GIT_SSL_CAINFO` are honoured without it.
+   */
+  certificateAuthority?: string
+  /** Longest head lookup in milliseconds. Default 10 000. */
+  headTimeoutMs?: number
+  /** How the head is looked up. Default: {@link resolveHead}. */
+  resolveHead?: HeadResolver
+}
+
+/** Every option checked and complete; what only the accessor and `buildEnv` know comes later. */
+export interface ResolvedOptions {
+  readonly getRepositoryAccess: (() => Promise<RepositoryAccess | undefined>) | undefined
+  readonly selector: RefSelector
+  readonly sha: string | undefined
+  readonly setupCommands: readonly string[]
+  readonly buildEnv: () => Promise<Readonly<Record<string, BuildEnvValue>>>
+  readonly resources: Required<TemplateResources>
+  readonly nodeVersion: string
+  readonly workingDirectory: string | undefined
+  readonly fallbackTemplate: NamedTemplateSpec['fallbackTemplate']
+  /** The part of the identity that is known without asking anybody. */
+  readonly identity: Omit<RepoTemplateIdentity, 'cloneUrl' | 'sha' | 'buildEnv'>
+  readonly naming: { readonly prefix?: string }
+  readonly certificateAuthority: string | undefined
+  readonly headTimeoutMs: number
+  readonly resolveHead: HeadResolver
+}
+
+const known: readonly (keyof RepoTemplateOptions)[] = [
+  'getRepositoryAccess',
+  'setupCommand',
+  'buildEnv',
+  'cpuCount',
+  'memoryMB',
+  'nodeVersion',
+  'workingDirectory',
+  'branch',
+  'tag',
+  'pull',
+  'sha',
+  'fallbackTemplate',
+  'salt',
+  'extra',
+  'prefix',
+  'certificateAuthority',
+  'headTimeoutMs',
+  'resolveHead',
+]
+
+/**
+ * Checks everything that can be checked before anything is requested.
+ *
+ * @throws RepoTemplateError or IdentityError; `field` names the option.
+ */
+export const resolveOptions = (options: RepoTemplateOptions): ResolvedOptions => {
+  assertKnownKeys(options, known, 'A repository template')
+  const { getRepositoryAccess, buildEnv = {}, nodeVersion = DEFAULT_NODE_VERSION, sha } = options
+  assertFunction(getRepositoryAccess, 'getRepositoryAccess')
+  assertFunction(options.resolveHead, 'resolveHead')
+  assertString(options.certificateAuthority, 'certificateAuthority')
+  const selector = parseRefSelection(options)
+  const resources = resolveResources(options)
+  const setupCommands = setupCommandsOf(options.setupCommand)
+  const identity: ResolvedOptions['identity'] = Object.freeze({
+    setupCommand: setupCommands,
+    ...resources,
+    ...(options.workingDirectory === undefined ? {} : { workingDirectory: options.workingDirectory }),
+    baseTemplateId: mountableTemplateId({ nodeVersion, ...resources }),
+    ...(options.salt === undefined ? {} : { salt: options.salt }),
+    ...(options.extra === undefined ? {} : { extra: options.extra }),
+  })
+  const naming = Object.freeze(options.prefix === undefined ? {} : { prefix: options.prefix })
+  // The name's own checks are the checks of what goes into it; the URL stands in for the one not known yet.
+  repoTemplateName(
+    {
+      ...identity,
+      cloneUrl: 'https://host.invalid/owner/repository',
+      ...(sha === undefined ? {} : { sha }),
+      ...(typeof buildEnv === 'function' ? {} : { buildEnv }),
+    },
+    naming,
+  )
+  if (typeof buildEnv !== 'function') assertBuildEnvNames(buildEnv)
+  return Object.freeze({
+    getRepositoryAccess,
+    selector,
+    sha: sha?.toLowerCase(),
+    setupCommands,
+    buildEnv: typeof buildEnv === 'function' ? buildEnv : () => Promise.resolve(buildEnv),
+    resources: Object.freeze({ ...resources }),
+    nodeVersion,
+    workingDirectory: workingDirectoryOf(options.workingDirectory),
+    fallbackTemplate: options.fallbackTemplate,
+    identity,
+    naming,
+    certificateAuthority: options.certificateAuthority,
+    headTimeoutMs: timeoutOf(options.headTimeoutMs, 'headTimeoutMs', DEFAULT_HEAD_TIMEOUT_MS),
+    resolveHead: options.resolveHead ?? resolveHead,
+  })
+}
+
+/** Variables bash does not let anybody set, and those the build steps use themselves. */
+const reservedVariable = /^(?:BASHOPTS|BASH_VERSINFO|EUID|PPID|SHELLOPTS|UID|WARMBOX_.*)$/
+
+/** @throws RepoTemplateError `OPTION_INVALID` for a variable that a build step could not export. */
+export const assertBuildEnvNames = (buildEnv: Readonly<Record<string, BuildEnvValue>>): void => {
+  for (const name of Object.keys(buildEnv)) {
+    if (!reservedVariable.test(name)) continue
+    throw new RepoTemplateError({
+      code: 'OPTION_INVALID',
+      field: `buildEnv.${name}`,
+      message: `buildEnv cannot set ${name}`,
+      hint: name.startsWith('WARMBOX_') ? 'Names that begin with WARMBOX_ are taken.' : 'The shell does not allow it.',
+    })
+  }
+}
+
+const setupCommandsOf = (setupCommand: RepoTemplateOptions['setupCommand']): readonly string[] => {
+  if (setupCommand === undefined) return []
+  const commands: readonly unknown[] = typeof setupCommand === 'string' ? [setupCommand] : setupCommand
+  if (!Array.isArray(commands)) {
+    throw new RepoTemplateError({
+      code: 'OPTION_TYPE',
+      field: 'setupCommand',
+      message: 'setupCommand must be a string or a list of strings',
+    })
+  }
+  const kept = commands.map((command) => {
+    if (typeof command === 'string') return command
+    throw new RepoTemplateError({
+      code: 'OPTION_TYPE',
+      field: 'setupCommand',
+      message: 'setupCommand must be a string or a list of strings',
+    })
+  })
+  return Object.freeze(kept.filter((command) => command.trim() !== ''))
+}
+
+/** Where a clone would bury what the platform or Warmbox keeps there. */
+const takenDirectories: readonly string[] = ['/home', '/home/user', '/home/user/.warmbox']
+
+/** In its one spelling; the identity has refused everything that has none. */
+const workingDirectoryOf = (directory: string | undefined): string | undefined => {
+  if (directory === undefined) return undefined
+  const normalized = `/${directory
+    .split('/')
+    .filter((segment) => segment !== '')
+    .join('/')}`
+  if (takenDirectories.includes(normalized)) {
+    throw new RepoTemplateError({
+      code: 'OPTION_INVALID',
+      field: 'workingDirectory',
+      message: `workingDirectory cannot be ${normalized}`,
+      hint: 'Name a directory of its own for the checkout, such as /home/user/widgets.',
+    })
+  }
+  return normalized
+}
+
+const assertFunction = (value: unknown, field: string): void => {
+  if (value === undefined || typeof value === 'function') return
+  throw new RepoTemplateError({ code: 'OPTION_TYPE', field, message: `${field} must be a function or undefined` })
+}
+
+const assertString = (value: unknown, field: string): void => {
+  if (value === undefined || typeof value === 'string') return
+  throw new RepoTemplateError({ code: 'OPTION_TYPE', field, message: `${field} must be a string` })
+}

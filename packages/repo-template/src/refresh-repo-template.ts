@@ -1,0 +1,54 @@
+import { createTemplateApi, ensureTemplate, type ResolutionListener } from '@warmbox/resolution'
+import type { ConnectionOpts } from 'e2b'
+import { resolveOptions, type RepoTemplateOptions } from './options.ts'
+import { prepareSpec } from './prepare-spec.ts'
+
+/** The connection to E2B, and how to follow the refresh. */
+export interface RefreshConnection extends ConnectionOpts {
+  /** One call per step, build log lines included, all redacted. */
+  readonly onEvent?: ResolutionListener
+  /** Ends the wait with its reason. A build already started goes on at E2B. */
+  readonly signal?: AbortSignal
+  /** Longest build in milliseconds. Default one hour. */
+  readonly buildTimeoutMs?: number
+  /** Build even where the ref is ready. Default `false`. */
+  readonly force?: boolean
+}
+
+/** What {@link refreshRepoTemplate} came to. */
+export interface RefreshRepoTemplateResult {
+  /** The template that holds the head now, `name:tag`. */
+  ref: string
+  /** `reused`: it was there. `built`: it was built, here or by somebody whose build was joined. */
+  action: 'reused' | 'built'
+  /** The commit, where it is known. */
+  sha?: string
+}
+
+/**
+ * Makes sure that the template of a repository's head is built, and moves `current` to it: for a schedule or a push
+ * handler, so that the next session starts warm. The build is awaited; there is no stale, fallback or default template.
+ * Safe to call from several places at once: a build that runs already is joined.
+ *
+ * An unreachable head answers `name:current`, or builds `name:unpinned` where there is none.
+ *
+ * @throws RepoTemplateError `NO_REPOSITORY`, `ACCESS_REFUSED`, `REF_MISSING`, `BUILD_ENV_FAILED`, or `HEAD_UNREACHABLE`
+ * for a tag or pull request; IdentityError for malformed input; ResolutionError when the build fails.
+ */
+export const refreshRepoTemplate = async (
+  options: RepoTemplateOptions,
+  connection: RefreshConnection = {},
+): Promise<RefreshRepoTemplateResult> => {
+  const resolved = resolveOptions(options)
+  const { onEvent, signal, buildTimeoutMs, force, ...endpoint } = connection
+  const prepared = await prepareSpec(resolved, { signal, onEvent })
+  if (prepared.status === 'refused') throw prepared.error
+  const { ref, action } = await ensureTemplate(prepared.spec, {
+    api: createTemplateApi(endpoint),
+    signal,
+    onEvent,
+    buildTimeoutMs,
+    ...(force === undefined ? {} : { force }),
+  })
+  return { ref, action, ...(prepared.status === 'pinned' ? { sha: prepared.sha } : {}) }
+}

@@ -1,0 +1,79 @@
+import { type CloneUrl, parseCloneUrl } from '@warmbox/identity'
+import { abortable } from './deadline.ts'
+import { RepoTemplateError } from './errors.ts'
+
+/** A repository a session may read, and the credential for it. */
+export interface RepositoryAccess {
+  /** https clone URL, such as `https://github.com/acme/widgets.git`. Never with credentials in it. */
+  cloneUrl: string
+  /**
+   * Credential of a private repository. Make it short-lived: the build service sees it, only its expiry bounds that.
+   * Git over https knows basic authorization, so the token is presented as `x-access-token:<token>`.
+   */
+  authorization?: { scheme: 'bearer'; token: string }
+}
+
+/** A checked access. */
+export interface Repository {
+  readonly clone: CloneUrl
+  readonly token: string | undefined
+}
+
+const visibleAscii = /^[\x21-\x7e]+$/
+
+const refuse = (message: string, field: string): never => {
+  throw new RepoTemplateError({ code: 'ACCESS_INVALID', field, message })
+}
+
+/**
+ * @throws IdentityError for a clone URL that is not https or carries credentials, RepoTemplateError `ACCESS_INVALID`
+ * for an authorization of another shape or a token that no header can hold.
+ */
+export const parseAccess = (access: RepositoryAccess): Repository => {
+  if (typeof access !== 'object' || access === null) return refuse('getRepositoryAccess answered no object', 'access')
+  const clone = parseCloneUrl(access.cloneUrl)
+  const { authorization } = access
+  if (authorization === undefined) return { clone, token: undefined }
+  if (typeof authorization !== 'object' || authorization === null || authorization.scheme !== 'bearer') {
+    return refuse("authorization must be { scheme: 'bearer', token }", 'authorization')
+  }
+  const { token } = authorization
+  if (typeof token !== 'string' || token === '') return refuse('The token is empty', 'authorization.token')
+  if (!visibleAscii.test(token)) {
+    return refuse('The token has a character that no header may hold', 'authorization.token')
+  }
+  return { clone, token }
+}
+
+/** What asking for access came to. */
+export type AccessAnswer =
+  | { readonly status: 'granted'; readonly access: RepositoryAccess; readonly repository: Repository }
+  | {
+      readonly status: 'refused'
+      readonly code: 'ACCESS_REJECTED' | 'ACCESS_MISSING'
+      readonly reason: string
+      readonly cause?: unknown
+    }
+
+/**
+ * Asks the accessor once. A rejection counts as refused access, not as a missing credential: a session whose token
+ * could not be minted must not get the private code of one whose could. Malformed answers are errors of the host.
+ */
+export const acquireAccess = async (
+  accessor: () => Promise<RepositoryAccess | undefined>,
+  signal: AbortSignal | undefined,
+): Promise<AccessAnswer> => {
+  let access: RepositoryAccess | undefined
+  try {
+    // The function may throw before it has a promise.
+    access = await abortable((async () => accessor())(), signal)
+  } catch (cause) {
+    if (signal?.aborted === true) throw signal.reason
+    const name = cause instanceof Error ? cause.name : typeof cause
+    return { status: 'refused', code: 'ACCESS_REJECTED', reason: `getRepositoryAccess rejected (${name})`, cause }
+  }
+  if (access === undefined) {
+    return { status: 'refused', code: 'ACCESS_MISSING', reason: 'getRepositoryAccess answered nothing' }
+  }
+  return { status: 'granted', access, repository: parseAccess(access) }
+}
