@@ -1,1 +1,19 @@
-export {}
+export { createManualClock, systemClock, type Clock, type ManualClock } from './clock.ts'
+export { type BuildView, type EmulatorControl, type RequestEntry, type TemplateView } from './control.ts'
+export { createEmulator, type Emulator } from './emulator.ts'
+export { EmulatorError, type EmulatorErrorCode } from './errors.ts'
+export { ConnectionReset, type Fault, type FaultEffect, type FaultMatch, type Plane } from './faults.ts'
+export { type EmulatorOptions, type RuntimeChoice } from './options.ts'
+export { seededIdentifierSource } from './platform/identifiers.ts'
+export { type Limits, type ScriptedBuildFailure } from './platform/platform.ts'
+export { type ForeignTemplate } from './platform/public-template.ts'
+export { type Runtime as RuntimePort } from './runtime/port.ts'
+export { probeNamespaces } from './runtime/real/probe.ts'
+export {
+  createScriptedRuntime,
+  type ScriptedCall,
+  type ScriptedCommand,
+  type ScriptedResult,
+  type ScriptedRuntimeOptions,
+} from './runtime/scripted/index.ts'
+export { type EmulatorConnection, type ListenOptions, type LoopbackServer } from './server/loopback.ts'

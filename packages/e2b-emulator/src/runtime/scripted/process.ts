@@ -15,13 +15,14 @@ export class ScriptedProcess implements MachineProcess {
   readonly exit: Promise<ProcessExit>
   readonly stdin: ReadableStream<Uint8Array>
   readonly #abort = new AbortController()
-  readonly #listeners = new Set<(output: ProcessOutput) => void>()
+  readonly #listeners = new Set<(output: ProcessOutput) => void | Promise<void>>()
   readonly #held: ProcessOutput[] = []
   #end: (exit: ProcessExit) => void = () => {}
   readonly #pipe: 'stdout' | 'pty'
   #stdin: ReadableStreamDefaultController<Uint8Array> | undefined
   #exit: ProcessExit | undefined
   #frozen = false
+  #delivering = false
 
   constructor(options: { pid: number; stdin: boolean; pty: boolean }) {
     this.pid = options.pid
@@ -65,7 +66,7 @@ export class ScriptedProcess implements MachineProcess {
     this.#flush()
   }
 
-  onOutput(listener: (output: ProcessOutput) => void): () => void {
+  onOutput(listener: (output: ProcessOutput) => void | Promise<void>): () => void {
     this.#listeners.add(listener)
     this.#flush()
     return () => this.#listeners.delete(listener)
@@ -109,11 +110,18 @@ export class ScriptedProcess implements MachineProcess {
   }
 
   #flush(): void {
-    if (this.#frozen) return
-    if (this.#listeners.size > 0) {
-      for (const output of this.#held.splice(0)) for (const listener of this.#listeners) listener(output)
+    if (!this.#delivering) void this.#deliver()
+  }
+
+  /** Hands out what is held, one chunk at a time, then the exit; a listener that returns a promise is waited for. */
+  async #deliver(): Promise<void> {
+    this.#delivering = true
+    while (!this.#frozen && this.#listeners.size > 0 && this.#held.length > 0) {
+      const output = this.#held.shift()
+      if (output !== undefined) await Promise.all([...this.#listeners].map((listener) => listener(output)))
     }
-    if (this.#exit !== undefined) this.#end(this.#exit)
+    this.#delivering = false
+    if (!this.#frozen && this.#exit !== undefined) this.#end(this.#exit)
   }
 }
 

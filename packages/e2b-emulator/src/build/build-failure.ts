@@ -1,0 +1,12 @@
+/** Ends a build; becomes the `reason` of its status. */
+export class BuildFailure extends Error {
+  readonly step: string | undefined
+
+  constructor(message: string, options: { step?: string | undefined; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.name = 'BuildFailure'
+    this.step = options.step
+  }
+}
+
+export const cancelled = () => new BuildFailure('build was cancelled')

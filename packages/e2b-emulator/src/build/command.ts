@@ -1,0 +1,85 @@
+import type { Clock } from '../clock.ts'
+import type { BuildContext } from '../platform/state.ts'
+import { RuntimeError, type Machine, type MachineProcess } from '../runtime/port.ts'
+import { BuildFailure, cancelled } from './build-failure.ts'
+import type { BuildLog } from './build-log.ts'
+
+const COMMAND_LIMIT_MS = 60 * 60 * 1000
+const STANDARD_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/** The machine a build works on, and what ends the work. */
+export interface BuildMachine {
+  readonly machine: Machine
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly log: BuildLog
+}
+
+export interface CommandOptions {
+  readonly command: string
+  readonly user: string
+  readonly cwd?: string | undefined
+  readonly env: Readonly<Record<string, string>>
+  /** Where output goes. Default: the build log. */
+  readonly onOutput?: (stream: 'stdout' | 'stderr', text: string) => void
+}
+
+export type CommandEnd = { readonly ok: true } | { readonly ok: false; readonly status: string }
+
+export const asContext = (context: BuildContext) => ({ user: context.user, cwd: context.workdir, env: context.env })
+
+export const asRoot = { user: 'root', env: {} } as const
+
+/** Runs `/bin/bash -l -c <command>` to its end. Rejects with {@link BuildFailure} when the build is cancelled or the hour is over. */
+export async function runCommand(build: BuildMachine, options: CommandOptions): Promise<CommandEnd> {
+  if (build.signal.aborted) throw cancelled()
+  const child = await spawnShell(build.machine, options)
+  if (typeof child === 'string') return { ok: false, status: child }
+  const unlisten = forwardOutput(child, options.onOutput ?? ((stream, text) => build.log.output(stream, text)))
+  let timedOut = false
+  const kill = () => void child.signal('SIGKILL')
+  const cancelTimer = build.clock.schedule(() => {
+    timedOut = true
+    kill()
+  }, COMMAND_LIMIT_MS)
+  build.signal.addEventListener('abort', kill, { once: true })
+  if (build.signal.aborted) kill()
+  try {
+    const end = await child.exit
+    if (build.signal.aborted) throw cancelled()
+    if (timedOut) throw new BuildFailure('command timed out after 1h0m0s')
+    return end.exitCode === 0 ? { ok: true } : { ok: false, status: end.status }
+  } finally {
+    cancelTimer()
+    build.signal.removeEventListener('abort', kill)
+    unlisten()
+  }
+}
+
+/** The process, or the words for why it could not start. */
+export async function spawnShell(machine: Machine, options: CommandOptions): Promise<MachineProcess | string> {
+  const { PATH } = options.env
+  try {
+    return await machine.spawn({
+      command: '/bin/bash',
+      args: ['-l', '-c', options.command],
+      user: options.user,
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      // A PATH of the template's own must not hide the utilities that steps rely on.
+      env: PATH === undefined ? options.env : { ...options.env, PATH: `${PATH}:${STANDARD_PATH}` },
+      stdin: false,
+    })
+  } catch (error) {
+    if (error instanceof RuntimeError) return error.message
+    throw error
+  }
+}
+
+function forwardOutput(child: MachineProcess, onOutput: (stream: 'stdout' | 'stderr', text: string) => void) {
+  // Streaming decoders: a chunk may end inside a character.
+  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() }
+  return child.onOutput(({ stream, data }) => {
+    const name = stream === 'stderr' ? 'stderr' : 'stdout'
+    onOutput(name, decoders[name].decode(data, { stream: true }))
+  })
+}

@@ -1,0 +1,131 @@
+import { posix } from 'node:path'
+import type { Schemas } from '../platform/contract.ts'
+import type { BuildContext } from '../platform/state.ts'
+import { RuntimeError } from '../runtime/port.ts'
+import { BuildFailure } from './build-failure.ts'
+import { asContext, asRoot, runCommand, type BuildMachine } from './command.ts'
+import { placeArchive } from './copy-archive.ts'
+
+export interface StepInput {
+  readonly build: BuildMachine
+  readonly args: readonly string[]
+  readonly context: BuildContext
+  /** The uploaded archive of a COPY step on the host. */
+  readonly upload: string | undefined
+}
+
+type Step = (input: StepInput) => Promise<BuildContext>
+
+const isAccountName = (name: string) => /^[a-z_][a-z0-9_-]*\$?$/i.test(name)
+
+/** Steps that change only what later steps are told, never a file. */
+export const CONTEXT_ONLY_STEPS: ReadonlySet<string> = new Set(['ENV', 'ARG'])
+
+const STEPS: Readonly<Record<string, Step>> = {
+  RUN: run,
+  COPY: copy,
+  ADD: copy,
+  WORKDIR: workdir,
+  USER: user,
+  ENV: env,
+  ARG: env,
+}
+
+/** Carries out one step and returns what later steps see. Throws {@link BuildFailure}. */
+export async function executeStep(
+  step: Schemas['TemplateStep'],
+  input: Omit<StepInput, 'args'>,
+): Promise<BuildContext> {
+  const execute = STEPS[step.type.toUpperCase()]
+  if (execute === undefined) throw new BuildFailure(`command type ${step.type} is not implemented`)
+  return execute({ ...input, args: step.args ?? [] })
+}
+
+async function run({ build, args: [command, asUser], context }: StepInput): Promise<BuildContext> {
+  if (command === undefined) throw new BuildFailure('RUN requires command argument')
+  const end = await runCommand(build, {
+    ...asContext(context),
+    command,
+    user: asUser === undefined || asUser === '' ? context.user : asUser,
+  })
+  if (!end.ok) throw new BuildFailure(`failed to run command '${command}': ${end.status}`)
+  return context
+}
+
+async function copy({ build, args, context, upload }: StepInput): Promise<BuildContext> {
+  const [source, destination, owner, mode] = args
+  if (source === undefined || destination === undefined) throw new BuildFailure('COPY requires source and destination')
+  if (upload === undefined) throw new BuildFailure(`files of COPY ${source} ${destination} were not uploaded`)
+  const base = context.workdir ?? (await build.machine.files.homeOf(context.user))
+  // `posix.resolve` would drop the trailing slash that says "into this directory".
+  const target = destination.startsWith('/') ? destination : posix.join(base, destination)
+  const { archive, entryCount } = await placeArchive(upload, source, target)
+  if (entryCount === 0) throw new BuildFailure(`source path does not exist: ${source}`)
+  await build.machine.files.unpack(archive, '/', {
+    owner: owner === undefined || owner === '' ? context.user : owner,
+    ...(mode === undefined || mode === '' ? {} : { mode: Number.parseInt(mode, 8) }),
+  })
+  return context
+}
+
+async function workdir({ build, args: [path], context }: StepInput): Promise<BuildContext> {
+  if (path === undefined) throw new BuildFailure('WORKDIR requires a path argument')
+  const absolute = posix.resolve(context.workdir ?? '/', path)
+  await build.machine.files.makeDirectory(absolute, context.user)
+  return { ...context, workdir: absolute }
+}
+
+async function user({ build, args: [name, sudo], context }: StepInput): Promise<BuildContext> {
+  if (name === undefined) throw new BuildFailure('USER requires a username argument')
+  if (!isAccountName(name)) throw new BuildFailure(`failed to create user: invalid name ${name}`)
+  if (!(await userExists(build, name))) {
+    const end = await runCommand(build, { ...asRoot, command: `useradd -m -s /bin/bash ${name}` })
+    if (!end.ok) throw new BuildFailure(`failed to create user: ${end.status}`)
+  }
+  if (sudo === 'true') await allowSudo(build, name)
+  return { ...context, user: name }
+}
+
+async function userExists(build: BuildMachine, name: string): Promise<boolean> {
+  try {
+    await build.machine.files.homeOf(name)
+    return true
+  } catch (error) {
+    if (error instanceof RuntimeError && error.code === 'user-unknown') return false
+    throw error
+  }
+}
+
+async function allowSudo(build: BuildMachine, name: string): Promise<void> {
+  const content = new Blob([`${name} ALL=(ALL:ALL) NOPASSWD: ALL\n`]).stream()
+  await build.machine.files.write(`/etc/sudoers.d/${name}`, content, 'root', 0o440)
+}
+
+async function env({ build, args, context }: StepInput): Promise<BuildContext> {
+  if (args.length === 0) throw new BuildFailure('ENV does not support passing no arguments')
+  if (args.length % 2 !== 0) throw new BuildFailure('ENV requires both a key and value arguments')
+  const values: Record<string, string> = { ...context.env }
+  for (let index = 0; index < args.length; index += 2) {
+    values[args[index] ?? ''] = await expand(build, args[index + 1] ?? '')
+  }
+  return { ...context, env: values }
+}
+
+/**
+ * `$NAME` is expanded once, by a login shell of root that knows none of the earlier ENVs; command substitution is inert.
+ * Without a `$` the shell would return the value as it is.
+ */
+async function expand(build: BuildMachine, value: string): Promise<string> {
+  if (!value.includes('$')) return value
+  const quoted = value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('`', '\\`').replaceAll('$(', '\\$(')
+  let expanded = ''
+  const end = await runCommand(build, {
+    ...asRoot,
+    command: `printf "%s" "${quoted}"`,
+    onOutput: (stream, text) => {
+      if (stream === 'stdout') expanded += text
+    },
+  })
+  if (!end.ok) throw new BuildFailure(`failed to evaluate environment variable: ${end.status}`)
+  return expanded
+}

@@ -1,0 +1,133 @@
+import { isManualClock } from './clock.ts'
+import { EmulatorError } from './errors.ts'
+import type { Fault, FaultList, Plane } from './faults.ts'
+import type { Schemas } from './platform/contract.ts'
+import type { Platform, ScriptedBuildFailure } from './platform/platform.ts'
+import { addForeignTemplate, type ForeignTemplate } from './platform/public-template.ts'
+import { describeDetail } from './platform/sandboxes/describe.ts'
+import type { BuildRecord, SandboxRecord } from './platform/state.ts'
+import { parseTemplateRef } from './platform/template-ref.ts'
+import { bootableBuild, newestAssignments, qualifiedName } from './platform/templates/resolve.ts'
+import type { MountedImage } from './runtime/port.ts'
+
+/** A request the emulator answered, in order of arrival. */
+export interface RequestEntry {
+  readonly method: string
+  readonly path: string
+  readonly plane: Plane
+  /** 0 while it is being answered, and where the connection was dropped instead. */
+  readonly status: number
+}
+
+export interface TemplateView {
+  readonly templateId: string
+  /** With namespace, as in `team/name`. */
+  readonly name: string
+  readonly public: boolean
+  /** The newest build of each tag, whatever became of it. */
+  readonly tags: Readonly<Record<string, string>>
+}
+
+export interface BuildView {
+  readonly buildId: string
+  readonly templateId: string
+  /** The tags it was requested with. */
+  readonly tags: readonly string[]
+  readonly status: Schemas['TemplateBuildStatus']
+  readonly reason: { readonly message: string; readonly step: string | undefined } | undefined
+  readonly logs: readonly Schemas['BuildLogEntry'][]
+}
+
+/** The back door for tests: what the platform would never tell, and what it could not be told. */
+export interface EmulatorControl {
+  /** As `GET /sandboxes/{id}` shows them. */
+  sandboxes(): readonly Schemas['SandboxDetail'][]
+  templates(): readonly TemplateView[]
+  builds(): readonly BuildView[]
+  readonly requests: readonly RequestEntry[]
+  /** Moves a manual clock by milliseconds and waits for what fell due. Throws `CLOCK_NOT_MANUAL` for any other clock. */
+  advance(ms: number): Promise<void>
+  /** The next build that starts ends at once with this reason. */
+  failNextBuild(failure?: ScriptedBuildFailure): void
+  /** Adds a fault; the returned function withdraws it. */
+  fault(fault: Fault): () => void
+  /** A template of another account: one that is occupied, or public. Returns its id. */
+  addForeignTemplate(template: ForeignTemplate): string
+  /**
+   * The finished file system of a running or paused sandbox, or of the build a reference boots, as a directory of the
+   * host. `release` removes it again. Throws `UNKNOWN_TARGET`.
+   */
+  filesystemOf(sandboxIdOrRef: string): Promise<MountedImage>
+}
+
+export function createControl(
+  platform: Platform,
+  world: { readonly requests: readonly RequestEntry[]; readonly faults: FaultList; settle(): Promise<void> },
+): EmulatorControl {
+  const { state, clock } = platform
+  return {
+    sandboxes: () => [...state.sandboxes.values()].map(describeDetail),
+    templates: () =>
+      [...state.templates.values()].map((template) => ({
+        templateId: template.id,
+        name: qualifiedName(template),
+        public: template.public,
+        tags: Object.fromEntries(newestAssignments(template).map(({ tag, buildId }) => [tag, buildId])),
+      })),
+    builds: () => [...state.builds.values()].map(viewBuild),
+    requests: world.requests,
+    async advance(ms) {
+      if (!isManualClock(clock)) {
+        throw new EmulatorError('CLOCK_NOT_MANUAL', 'time can be moved only with a manual clock', {
+          hint: 'Pass createEmulator({ clock: createManualClock() }).',
+        })
+      }
+      clock.advance(ms)
+      await world.settle()
+    },
+    failNextBuild(failure = { message: 'build failed on request of the test' }) {
+      platform.failNextBuilds.push(failure)
+    },
+    fault: (fault) => world.faults.add(fault),
+    addForeignTemplate: (template) => addForeignTemplate(platform, template).id,
+    async filesystemOf(target) {
+      const runtime = await platform.runtime()
+      const sandbox = state.sandboxes.get(target)
+      const image = sandbox === undefined ? await imageOfRef(platform, target) : await imageOfSandbox(sandbox)
+      const mounted = await runtime.inspectImage(image)
+      if (mounted === undefined)
+        throw new EmulatorError('UNKNOWN_TARGET', `the runtime cannot show the files of ${target}`)
+      return mounted
+    },
+  }
+}
+
+const viewBuild = (build: BuildRecord): BuildView => ({
+  buildId: build.id,
+  templateId: build.templateId,
+  tags: build.tags,
+  status: build.state.status,
+  reason: build.state.status === 'error' ? build.state.reason : undefined,
+  logs: build.logs,
+})
+
+async function imageOfRef(platform: Platform, ref: string) {
+  try {
+    const { artifact } = bootableBuild(platform, parseTemplateRef(ref))
+    return (await artifact()).image
+  } catch (cause) {
+    throw new EmulatorError('UNKNOWN_TARGET', `no sandbox and no ready template is called ${ref}`, { cause })
+  }
+}
+
+async function imageOfSandbox({ id, phase }: SandboxRecord) {
+  switch (phase.name) {
+    case 'running':
+      return phase.machine.snapshot()
+    case 'paused':
+      return 'image' in phase.kept ? phase.kept.image : phase.kept.machine.snapshot()
+    case 'pausing':
+    case 'resuming':
+      throw new EmulatorError('UNKNOWN_TARGET', `sandbox ${id} is between two states`)
+  }
+}

@@ -1,0 +1,193 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pause } from './clock.ts'
+import { createControl, type EmulatorControl, type RequestEntry } from './control.ts'
+import { createEnvd, type Envd, type SandboxForEnvd } from './envd/index.ts'
+import { EmulatorError } from './errors.ts'
+import { answerUnder, FaultList, type Plane } from './faults.ts'
+import { resolveOptions, type EmulatorOptions, type ResolvedOptions } from './options.ts'
+import { addForeignTemplate } from './platform/public-template.ts'
+import { identifiersFrom } from './platform/identifiers.ts'
+import type { Platform } from './platform/platform.ts'
+import { createRouter } from './platform/router.ts'
+import { answerSandboxTraffic, sandboxTarget } from './platform/sandbox-traffic.ts'
+import { killSandbox } from './platform/sandboxes/lifecycle.ts'
+import { emptyState, type PlatformState } from './platform/state.ts'
+import { cancelRunning } from './platform/templates/start-build.ts'
+import { selectRuntime, type SelectedRuntime } from './runtime/select.ts'
+import { createFetch } from './server/fetch.ts'
+import { listenOnLoopback, type ListenOptions, type LoopbackServer } from './server/loopback.ts'
+
+export interface Emulator {
+  /**
+   * Answers one request of either plane, whatever its origin. Rejects only with {@link ConnectionReset}, where the
+   * connection is to be dropped, and after {@link close}.
+   */
+  handle(request: Request): Promise<Response>
+  /** `fetch`, answered here. */
+  readonly fetch: typeof globalThis.fetch
+  /** Serves both planes on 127.0.0.1. May be called again for another port. */
+  listen(options?: ListenOptions): Promise<LoopbackServer>
+  readonly control: EmulatorControl
+  /** What plays the machines; `undecided` until the first request or {@link ready}. */
+  readonly runtime: { readonly kind: 'real' | 'scripted' | 'undecided'; readonly reason: string }
+  /** Decides on the runtime now. Rejects with {@link EmulatorError} where the one asked for cannot work. */
+  ready(): Promise<void>
+  /** Ends builds, sandboxes and servers, and removes what was put on the host. Idempotent. */
+  close(): Promise<void>
+}
+
+/** The E2B platform in this process. Construction does nothing; the first request or {@link Emulator.listen} does. */
+export function createEmulator(options: EmulatorOptions = {}): Emulator {
+  return new EmulatorCore(resolveOptions(options))
+}
+
+class EmulatorCore implements Emulator {
+  readonly fetch: typeof globalThis.fetch
+  readonly control: EmulatorControl
+  readonly #options: ResolvedOptions
+  readonly #state: PlatformState = emptyState()
+  readonly #faults: FaultList
+  readonly #requests: { method: string; path: string; plane: Plane; status: number }[] = []
+  readonly #servers = new Set<LoopbackServer>()
+  readonly #background = new Set<Promise<void>>()
+  readonly #platform: Platform
+  readonly #answerControl: (request: Request) => Promise<Response>
+  readonly #envd: Envd
+  #selecting: Promise<SelectedRuntime> | undefined
+  #selected: SelectedRuntime | undefined
+  #directory: Promise<string> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(options: ResolvedOptions) {
+    this.#options = options
+    this.#faults = new FaultList(options.faults)
+    this.#envd = createEnvd({ machineOf: (sandboxId) => this.#machineOf(sandboxId), clock: options.clock })
+    this.#platform = {
+      state: this.#state,
+      clock: options.clock,
+      identifiers: identifiersFrom(options.ids),
+      team: { slug: options.team },
+      limits: options.limits,
+      runtime: async () => (await this.#select()).runtime,
+      dataDirectory: () => (this.#directory ??= this.#makeDirectory()),
+      uploadOrigin: (request) => [...this.#servers][0]?.url ?? request.origin,
+      sandboxEnded: (sandboxId) => this.#envd.forget(sandboxId),
+      background: (work) => this.#keep(work),
+      failNextBuilds: [],
+    }
+    addForeignTemplate(this.#platform, { name: 'base', namespace: null, public: true })
+    this.#answerControl = createRouter(this.#platform, options.apiKey)
+    this.fetch = createFetch((request) => this.handle(request))
+    this.control = createControl(this.#platform, {
+      requests: this.#requests satisfies readonly RequestEntry[],
+      faults: this.#faults,
+      settle: () => this.#settleBackground(),
+    })
+  }
+
+  get runtime(): Emulator['runtime'] {
+    if (this.#selected === undefined) return { kind: 'undecided', reason: 'nothing needed a machine yet' }
+    return { kind: this.#selected.runtime.kind, reason: this.#selected.reason }
+  }
+
+  async ready(): Promise<void> {
+    await this.#select()
+  }
+
+  async handle(request: Request): Promise<Response> {
+    if (this.#closing !== undefined) throw new EmulatorError('CLOSED', 'the emulator was closed')
+    const target = sandboxTarget(request, this.#state)
+    const plane = target === undefined ? 'control' : 'envd'
+    const entry = {
+      method: request.method,
+      path: new URL(request.url).pathname,
+      plane,
+      status: 0,
+    } satisfies RequestEntry
+    this.#requests.push(entry)
+    const { clock, latency } = this.#options
+    if (latency > 0) await pause(clock, latency, request.signal)
+    const respond = () =>
+      target === undefined
+        ? this.#answerControl(request)
+        : answerSandboxTraffic(request, target, { state: this.#state, envd: this.#envd })
+    const response = await answerUnder(this.#faults.take(entry), respond, { clock, signal: request.signal })
+    entry.status = response.status
+    return response
+  }
+
+  async listen(options: ListenOptions = {}): Promise<LoopbackServer> {
+    await this.ready()
+    const { apiKey } = this.#options
+    const server = await listenOnLoopback((request) => this.handle(request), { ...options, apiKey })
+    this.#servers.add(server)
+    return { ...server, close: () => this.#closeServer(server) }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#shutDown()
+    return this.#closing
+  }
+
+  async #shutDown(): Promise<void> {
+    await Promise.all([...this.#servers].map((server) => this.#closeServer(server)))
+    const builds = [...this.#state.builds.values()]
+    for (const build of builds) cancelRunning(build)
+    await Promise.all(builds.map(({ state }) => (state.status === 'building' ? state.settled : undefined)))
+    await Promise.all([...this.#state.sandboxes.values()].map((sandbox) => killSandbox(this.#platform, sandbox)))
+    await this.#settleBackground()
+    // A runtime that could not be made has nothing to close; whoever asked for it was told.
+    const selected = await this.#selecting?.catch(() => undefined)
+    await selected?.runtime.close()
+    const directory = await this.#directory?.catch(() => undefined)
+    if (directory !== undefined && this.#options.dataDirectory === undefined) {
+      await rm(directory, { recursive: true, force: true })
+    }
+  }
+
+  async #closeServer(server: LoopbackServer): Promise<void> {
+    this.#servers.delete(server)
+    await server.close()
+  }
+
+  #machineOf(sandboxId: string): SandboxForEnvd | undefined {
+    const sandbox = this.#state.sandboxes.get(sandboxId)
+    if (sandbox?.phase.name !== 'running') return undefined
+    return {
+      id: sandboxId,
+      machine: sandbox.phase.machine,
+      accessToken: sandbox.envdAccessToken,
+      defaultUser: sandbox.context.user,
+      defaultWorkdir: sandbox.context.workdir,
+      envs: sandbox.envs,
+    }
+  }
+
+  async #select(): Promise<SelectedRuntime> {
+    this.#selecting ??= selectRuntime(this.#options.runtime, {
+      dataDirectory: this.#platform.dataDirectory,
+      certificateAuthorities: this.#options.certificateAuthorities,
+      now: () => new Date(this.#options.clock.now()),
+    })
+    this.#selected = await this.#selecting
+    return this.#selected
+  }
+
+  async #makeDirectory(): Promise<string> {
+    const { dataDirectory } = this.#options
+    if (dataDirectory === undefined) return mkdtemp(join(tmpdir(), 'warmbox-emulator-'))
+    await mkdir(dataDirectory, { recursive: true })
+    return dataDirectory
+  }
+
+  #keep(work: Promise<void>): void {
+    this.#background.add(work)
+    void work.finally(() => this.#background.delete(work))
+  }
+
+  async #settleBackground(): Promise<void> {
+    while (this.#background.size > 0) await Promise.allSettled(this.#background)
+  }
+}

@@ -1,0 +1,24 @@
+export type EmulatorErrorCode =
+  /** `runtime: 'real'` was asked for and this machine cannot do it. */
+  | 'RUNTIME_UNAVAILABLE'
+  /** An option has a value it may not have. */
+  | 'INVALID_OPTION'
+  /** Time can be moved only with a manual clock. */
+  | 'CLOCK_NOT_MANUAL'
+  /** Nothing with that id or reference exists in this emulator. */
+  | 'UNKNOWN_TARGET'
+  /** The emulator was closed. */
+  | 'CLOSED'
+
+/** What the emulator's own interface throws; over the wire it answers as the platform does. */
+export class EmulatorError extends Error {
+  readonly code: EmulatorErrorCode
+  readonly hint: string | undefined
+
+  constructor(code: EmulatorErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.name = 'EmulatorError'
+    this.code = code
+    this.hint = options.hint
+  }
+}

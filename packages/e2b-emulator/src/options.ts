@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto'
+import { systemClock, type Clock } from './clock.ts'
+import { EmulatorError } from './errors.ts'
+import type { Fault } from './faults.ts'
+import { randomIdentifierSource } from './platform/identifiers.ts'
+import type { Limits } from './platform/platform.ts'
+import type { Runtime } from './runtime/port.ts'
+
+export type RuntimeChoice = 'real' | 'scripted' | 'auto' | Runtime
+
+export interface EmulatorOptions {
+  /**
+   * What plays the virtual machines. `real`: processes in namespaces, or a typed error where the machine allows none.
+   * `scripted`: answers from tables. `auto`: real where possible, else scripted, with the reason in `emulator.runtime`.
+   * Default `auto`.
+   */
+  readonly runtime?: RuntimeChoice
+  /** Default: wall time. */
+  readonly clock?: Clock
+  /** A source of distinct strings that identifiers are made of. Default: random. Secrets never come from it. */
+  readonly ids?: () => string
+  /** The key clients must send. Default: a random one per emulator. */
+  readonly apiKey?: string
+  /** Where uploads and images live. Default: a temporary directory, removed on close. A given one is left in place. */
+  readonly dataDirectory?: string
+  /** PEM certificates added to the CA bundle of the base image. Default: none. */
+  readonly certificateAuthorities?: readonly string[]
+  /** Faults in force from the start. Default: none. */
+  readonly faults?: readonly Fault[]
+  /** Milliseconds that every request takes at least. Default 0. */
+  readonly latency?: number
+  /** Namespace of the team's templates in `names`. Default `emulator`. */
+  readonly team?: string
+  /** Plan limits. Defaults: 20 builds and 100 sandboxes at once, sandboxes of 24 hours. */
+  readonly limits?: Partial<Limits>
+}
+
+export type ResolvedOptions = Required<Omit<EmulatorOptions, 'dataDirectory' | 'limits'>> & {
+  readonly dataDirectory: string | undefined
+  readonly limits: Limits
+}
+
+const DEFAULT_LIMITS: Limits = { concurrentBuilds: 20, concurrentSandboxes: 100, sandboxSeconds: 24 * 3600 }
+
+export function resolveOptions(options: EmulatorOptions): ResolvedOptions {
+  const { apiKey = `e2b_${randomBytes(20).toString('hex')}`, latency = 0, team = 'emulator' } = options
+  if (!apiKey.startsWith('e2b_')) {
+    throw new EmulatorError('INVALID_OPTION', 'apiKey must start with "e2b_"', {
+      hint: 'Leave it out to get a random one, and read it from connection.apiKey.',
+    })
+  }
+  if (!/^[a-z0-9-_]+$/.test(team)) {
+    throw new EmulatorError('INVALID_OPTION', `team must be a lower-case namespace of [a-z0-9-_], not "${team}"`)
+  }
+  if (!(latency >= 0)) throw new EmulatorError('INVALID_OPTION', 'latency must be a number of milliseconds, 0 or more')
+  return Object.freeze({
+    runtime: options.runtime ?? 'auto',
+    clock: options.clock ?? systemClock,
+    ids: options.ids ?? randomIdentifierSource,
+    apiKey,
+    dataDirectory: options.dataDirectory,
+    certificateAuthorities: Object.freeze([...(options.certificateAuthorities ?? [])]),
+    faults: Object.freeze([...(options.faults ?? [])]),
+    latency,
+    team,
+    limits: Object.freeze({ ...DEFAULT_LIMITS, ...options.limits }),
+  })
+}

@@ -1,0 +1,42 @@
+import { createHash, randomBytes } from 'node:crypto'
+
+/** Every identifier the platform hands out, in its shape. None of them is a secret. */
+export interface Identifiers {
+  /** 20 characters of `[a-z0-9]`. */
+  template(): string
+  /** A UUID. */
+  build(): string
+  /** 20 characters of `[a-z0-9]`. */
+  sandbox(): string
+}
+
+/** Shapes identifiers out of a source of distinct strings, which may be as predictable as a test wants. */
+export function identifiersFrom(source: () => string): Identifiers {
+  const digest = () => createHash('sha256').update(source()).digest('hex')
+  return {
+    template: () => digest().slice(0, 20),
+    sandbox: () => `i${digest().slice(0, 19)}`,
+    build() {
+      const hex = digest()
+      return [
+        hex.slice(0, 8),
+        hex.slice(8, 12),
+        `4${hex.slice(13, 16)}`,
+        `a${hex.slice(17, 20)}`,
+        hex.slice(20, 32),
+      ].join('-')
+    },
+  }
+}
+
+/** Distinct strings that nobody can guess. */
+export const randomIdentifierSource = (): string => randomBytes(32).toString('hex')
+
+/** Distinct strings that are the same on each run with the same seed. */
+export function seededIdentifierSource(seed: string | number): () => string {
+  let count = 0
+  return () => `${seed}:${(count += 1)}`
+}
+
+/** A bearer secret. Always random: whoever has it can run commands. */
+export const secretToken = (): string => randomBytes(24).toString('hex')

@@ -1,0 +1,11 @@
+/** The envd whose behaviour is emulated; the SDK switches features by it. */
+export const ENVD_VERSION = '0.6.13'
+
+/** Reported disk size. The emulator sets no limit. */
+export const DISK_SIZE_MB = 25_600
+
+/** The port envd listens on inside a sandbox. */
+export const ENVD_PORT = 49_983
+
+/** Deprecated field of the contract that still has to be there. */
+export const CLIENT_ID = 'emulator'

@@ -1,0 +1,75 @@
+import type { OperationName } from './contract.ts'
+import { unsupported, type Route } from './route.ts'
+import { connectSandbox, connectSandboxV1, resumeSandboxV1 } from './sandboxes/connect.ts'
+import { createSandbox, createSandboxV1 } from './sandboxes/create.ts'
+import { listSandboxes, listSandboxesV1 } from './sandboxes/list.ts'
+import { deleteSandbox, getSandbox, pauseSandboxRoute, refreshSandbox, setTimeoutRoute } from './sandboxes/manage.ts'
+import { findAlias } from './templates/alias.ts'
+import { buildLogs, buildStatus } from './templates/build-status.ts'
+import { deleteTemplate, getTemplate, listTemplates, listTemplatesV1, updateTemplate } from './templates/manage.ts'
+import { requestBuild } from './templates/request-build.ts'
+import { startBuild } from './templates/start-build.ts'
+import { assignTags, deleteTags, listTags } from './templates/tags.ts'
+import { fileUploadLink } from './templates/uploads.ts'
+
+const NO_METRICS = 'no resource use is measured'
+const NO_TEAMS = 'there is one team, and no account behind it'
+const NO_SECRETS = 'no egress proxy resolves them'
+const NO_VOLUMES = 'no network volumes are emulated'
+
+const rows = [
+  createSandbox,
+  createSandboxV1,
+  listSandboxes,
+  listSandboxesV1,
+  getSandbox,
+  deleteSandbox,
+  connectSandbox,
+  connectSandboxV1,
+  resumeSandboxV1,
+  pauseSandboxRoute,
+  setTimeoutRoute,
+  refreshSandbox,
+  unsupported('post', '/sandboxes/{sandboxID}/snapshots', 'snapshots are not emulated'),
+  unsupported('get', '/snapshots', 'snapshots are not emulated'),
+  unsupported('post', '/sandboxes/{sandboxID}/fork', 'forks need a copy of memory'),
+  unsupported('put', '/sandboxes/{sandboxID}/network', 'no network policy is enforced'),
+  unsupported('get', '/sandboxes/{sandboxID}/logs', 'no sandbox log is kept'),
+  unsupported('get', '/v2/sandboxes/{sandboxID}/logs', 'no sandbox log is kept'),
+  unsupported('get', '/sandboxes/{sandboxID}/metrics', NO_METRICS),
+  unsupported('get', '/sandboxes/metrics', NO_METRICS),
+  requestBuild,
+  fileUploadLink,
+  startBuild,
+  buildStatus,
+  buildLogs,
+  findAlias,
+  listTags,
+  assignTags,
+  deleteTags,
+  getTemplate,
+  listTemplates,
+  listTemplatesV1,
+  updateTemplate,
+  unsupported('patch', '/templates/{templateID}', 'the newer call is PATCH /v2/templates/{templateID}'),
+  deleteTemplate,
+  unsupported('get', '/teams', NO_TEAMS),
+  unsupported('get', '/teams/{teamID}/metrics', NO_TEAMS),
+  unsupported('get', '/teams/{teamID}/metrics/max', NO_TEAMS),
+  unsupported('get', '/secrets', NO_SECRETS),
+  unsupported('post', '/secrets', NO_SECRETS),
+  unsupported('get', '/secrets/{secretID}', NO_SECRETS),
+  unsupported('post', '/secrets/{secretID}', NO_SECRETS),
+  unsupported('delete', '/secrets/{secretID}', NO_SECRETS),
+  unsupported('get', '/volumes', NO_VOLUMES),
+  unsupported('post', '/volumes', NO_VOLUMES),
+  unsupported('get', '/volumes/{volumeID}', NO_VOLUMES),
+  unsupported('delete', '/volumes/{volumeID}', NO_VOLUMES),
+] as const
+
+/** Does not compile while an operation of the contract has no row. */
+type Missing = Exclude<OperationName, (typeof rows)[number]['name']>
+const complete: [Missing] extends [never] ? typeof rows : { readonly missing: Missing } = rows
+
+/** Every operation of the contract, each once. */
+export const ROUTES: readonly Route[] = complete

@@ -1,0 +1,66 @@
+import type { Schemas } from '../contract.ts'
+import { CLIENT_ID, DISK_SIZE_MB, ENVD_VERSION } from '../machine-facts.ts'
+import { isoTime } from '../platform.ts'
+import type { SandboxRecord } from '../state.ts'
+
+/** What create and connect answer. */
+export function describeConnection(sandbox: SandboxRecord): Schemas['Sandbox'] {
+  return {
+    sandboxID: sandbox.id,
+    templateID: sandbox.templateId,
+    clientID: CLIENT_ID,
+    envdVersion: ENVD_VERSION,
+    domain: null,
+    ...(sandbox.alias === undefined ? {} : { alias: sandbox.alias }),
+    ...(sandbox.envdAccessToken === undefined ? {} : { envdAccessToken: sandbox.envdAccessToken }),
+    trafficAccessToken: sandbox.network?.allowPublicTraffic === false ? sandbox.trafficAccessToken : null,
+  }
+}
+
+/** An entry of a list: neither lifecycle nor network. */
+export function describeListed(sandbox: SandboxRecord): Schemas['ListedSandbox'] {
+  return {
+    sandboxID: sandbox.id,
+    templateID: sandbox.templateId,
+    clientID: CLIENT_ID,
+    ...(sandbox.alias === undefined ? {} : { alias: sandbox.alias }),
+    startedAt: isoTime(sandbox.startedAt),
+    endAt: isoTime(endOf(sandbox)),
+    state: publicState(sandbox),
+    cpuCount: sandbox.cpuCount,
+    memoryMB: sandbox.memoryMB,
+    diskSizeMB: DISK_SIZE_MB,
+    envdVersion: ENVD_VERSION,
+    ...(sandbox.metadata === undefined ? {} : { metadata: sandbox.metadata }),
+  }
+}
+
+export function describeDetail(sandbox: SandboxRecord): Schemas['SandboxDetail'] {
+  return {
+    ...describeListed(sandbox),
+    domain: null,
+    ...(sandbox.envdAccessToken === undefined ? {} : { envdAccessToken: sandbox.envdAccessToken }),
+    lifecycle: { onTimeout: sandbox.lifecycle.onTimeout, autoResume: sandbox.lifecycle.autoResume },
+    ...(sandbox.network === undefined ? {} : { network: sandbox.network }),
+    allowInternetAccess: sandbox.allowInternetAccess ?? null,
+  }
+}
+
+/** Transitions have no public name: on the way to a pause counts as paused, on the way back too. */
+export function publicState(sandbox: SandboxRecord): Schemas['SandboxState'] {
+  return sandbox.phase.name === 'running' ? 'running' : 'paused'
+}
+
+/** A paused sandbox ended when it was paused. */
+function endOf(sandbox: SandboxRecord): number {
+  const { phase } = sandbox
+  switch (phase.name) {
+    case 'running':
+      return phase.endAt
+    case 'paused':
+      return phase.pausedAt
+    case 'pausing':
+    case 'resuming':
+      return sandbox.startedAt
+  }
+}

@@ -1,0 +1,50 @@
+import { join } from 'node:path'
+import { EmulatorError } from '../errors.ts'
+import type { RuntimeChoice } from '../options.ts'
+import type { Runtime } from './port.ts'
+import { createRealRuntime } from './real/index.ts'
+import { probeNamespaces } from './real/probe.ts'
+import { createScriptedRuntime } from './scripted/index.ts'
+
+export interface SelectedRuntime {
+  readonly runtime: Runtime
+  /** Why this one, for a person. */
+  readonly reason: string
+}
+
+export interface RuntimeSurroundings {
+  dataDirectory(): Promise<string>
+  readonly certificateAuthorities: readonly string[]
+  now(): Date
+}
+
+/** Turns the choice into a runtime. Processes never run outside a namespace, whatever was chosen. */
+export async function selectRuntime(choice: RuntimeChoice, around: RuntimeSurroundings): Promise<SelectedRuntime> {
+  if (typeof choice === 'object') return { runtime: choice, reason: choice.description }
+  switch (choice) {
+    case 'scripted':
+      return scripted('scripted was chosen', around)
+    case 'real':
+    case 'auto': {
+      const probe = await probeNamespaces()
+      if (probe.available) return real(around)
+      if (choice === 'auto') return scripted(`this machine cannot isolate processes: ${probe.reason}`, around)
+      throw new EmulatorError('RUNTIME_UNAVAILABLE', `the real runtime cannot work here: ${probe.reason}`, {
+        hint: "Use runtime: 'auto' to fall back to the scripted runtime.",
+      })
+    }
+  }
+}
+
+function scripted(why: string, { now }: RuntimeSurroundings): SelectedRuntime {
+  const runtime = createScriptedRuntime({ now })
+  return { runtime, reason: `${why}; ${runtime.description}` }
+}
+
+async function real(around: RuntimeSurroundings): Promise<SelectedRuntime> {
+  const runtime = await createRealRuntime({
+    dataDirectory: join(await around.dataDirectory(), 'runtime'),
+    certificateAuthorities: around.certificateAuthorities,
+  })
+  return { runtime, reason: runtime.description }
+}
