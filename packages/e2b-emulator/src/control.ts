@@ -9,6 +9,7 @@ import type { BuildRecord, SandboxRecord } from './platform/state.ts'
 import { parseTemplateRef } from './platform/template-ref.ts'
 import { bootableBuild, newestAssignments, qualifiedName } from './platform/templates/resolve.ts'
 import type { MountedImage } from './runtime/port.ts'
+import { unreachable } from './unreachable.ts'
 
 /** A request the emulator answered, in order of arrival. */
 export interface RequestEntry {
@@ -129,5 +130,7 @@ async function imageOfSandbox({ id, phase }: SandboxRecord) {
     case 'pausing':
     case 'resuming':
       throw new EmulatorError('UNKNOWN_TARGET', `sandbox ${id} is between two states`)
+    default:
+      return unreachable(phase)
   }
 }

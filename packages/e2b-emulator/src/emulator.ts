@@ -135,7 +135,7 @@ class EmulatorCore implements Emulator {
     await Promise.all([...this.#servers].map((server) => this.#closeServer(server)))
     const builds = [...this.#state.builds.values()]
     for (const build of builds) cancelRunning(build)
-    await Promise.all(builds.map(({ state }) => (state.status === 'building' ? state.settled : undefined)))
+    await Promise.all(builds.flatMap(({ state }) => (state.status === 'building' ? [state.settled] : [])))
     await Promise.all([...this.#state.sandboxes.values()].map((sandbox) => killSandbox(this.#platform, sandbox)))
     await this.#settleBackground()
     // A runtime that could not be made has nothing to close; whoever asked for it was told.

@@ -1,4 +1,5 @@
 import { pause, type Clock } from './clock.ts'
+import { unreachable } from './unreachable.ts'
 
 /** What goes wrong, as data. Faults are asked in order; the first that matches is taken. */
 export interface Fault {
@@ -106,5 +107,7 @@ export async function answerUnder(
       if (effect.when === 'after') await (await respond()).body?.cancel()
       throw new ConnectionReset('injected fault: connection reset')
     }
+    default:
+      return unreachable(effect)
   }
 }

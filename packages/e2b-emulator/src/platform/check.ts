@@ -73,7 +73,7 @@ export function object<T extends object>(fields: Fields<T>): Check<T> {
       // The SDK leaves out what is not set; other clients write null, which the platform takes for the same.
       return given === undefined || given === null ? [] : [[key, field.optional(given, within(at, key))] as const]
     })
-    // Sound because `Fields<T>` demands a check for each key of T and every check ran.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `Fields<T>` demands a check per key of T, and each ran
     return Object.fromEntries(checked) as T
   }
 }

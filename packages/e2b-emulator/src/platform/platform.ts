@@ -33,7 +33,7 @@ export interface Platform {
   /** Resolved on first use: probing the machine is work that construction must not do. */
   runtime(): Promise<Runtime>
   /** A directory of the host for uploads, made on first use. */
-  dataDirectory(): Promise<string>
+  readonly dataDirectory: () => Promise<string>
   /** The origin that uploads are sent to. */
   uploadOrigin(request: URL): string
   /** A sandbox is gone for good: whatever was kept for it can be forgotten. */

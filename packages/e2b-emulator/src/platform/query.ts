@@ -29,7 +29,7 @@ export function paginate<T>(
   items: readonly T[],
   options: {
     /** `time__id`: unique, and in the order wanted when compared as text. */
-    keyOf(item: T): string
+    keyOf: (item: T) => string
     order: 'asc' | 'desc'
     limit: number
     nextToken: string | undefined

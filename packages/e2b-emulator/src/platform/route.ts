@@ -37,17 +37,17 @@ export interface MatchedRequest {
 export interface Call<P extends RoutePath, M extends MethodOf<P>> {
   readonly url: URL
   readonly body: BodyOf<P, M>
-  parameter(name: PathParameterOf<P, M>): string
-  query(name: QueryParameterOf<P, M>): string | undefined
+  readonly parameter: (name: PathParameterOf<P, M>) => string
+  readonly query: (name: QueryParameterOf<P, M>) => string | undefined
   /** The answer: a status the contract knows, with the body that belongs to it. */
-  reply<S extends SuccessOf<P, M>>(status: S, ...content: ReplyContent<P, M, S>): Response
+  readonly reply: <S extends SuccessOf<P, M>>(status: S, ...content: ReplyContent<P, M, S>) => Response
 }
 
 interface Definition<P extends RoutePath, M extends MethodOf<P>> {
   /** Absent: the operation takes no body. */
   readonly body?: Check<BodyOf<P, M>>
   readonly gap?: string
-  handle(platform: Platform, call: Call<P, M>): Response | Promise<Response>
+  readonly handle: (platform: Platform, call: Call<P, M>) => Response | Promise<Response>
 }
 
 export function route<P extends RoutePath, M extends MethodOf<P>>(
@@ -62,7 +62,7 @@ export function route<P extends RoutePath, M extends MethodOf<P>>(
     path,
     support: gap === undefined ? { level: 'full' } : { level: 'partial', gap },
     async respond(platform, { url, parameters, request }) {
-      // Without a check the type of the body is `undefined`, by the contract.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a definition without a check has no body by the contract
       const body = checkBody === undefined ? (undefined as BodyOf<P, M>) : checkBody(await readJson(request), '')
       return handle(platform, {
         url,

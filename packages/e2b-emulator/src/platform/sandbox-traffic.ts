@@ -1,6 +1,6 @@
 import { cutOff } from '../envd/http/cut-off.ts'
 import { isSignedFor, sandboxNotFoundAnswer, type Envd } from '../envd/index.ts'
-import { ConnectionReset } from '../faults.ts'
+import { unlessAborted } from '../abort.ts'
 import { ENVD_PORT } from './machine-facts.ts'
 import type { PlatformState, SandboxRecord } from './state.ts'
 
@@ -41,7 +41,7 @@ export async function answerSandboxTraffic(
   if (sandbox?.phase.name !== 'running') return sandboxNotFoundAnswer(target.sandboxId)
   if (target.port !== ENVD_PORT) return portClosedAnswer(target)
   const { signal } = sandbox.phase.traffic
-  const answer = await unlessGone(world.envd.handle(request, target.sandboxId), signal)
+  const answer = await unlessAborted(world.envd.handle(request, target.sandboxId), signal)
   return cutOff(answer, signal, () => undefined)
 }
 
@@ -50,25 +50,3 @@ const portClosedAnswer = ({ sandboxId, port }: SandboxTarget) =>
     { sandboxId, message: `The sandbox is running but port ${port} is not reachable`, port, code: 502 },
     { status: 502 },
   )
-
-async function unlessGone(answer: Promise<Response>, gone: AbortSignal): Promise<Response> {
-  const { promise, stop } = whenAborted(gone)
-  try {
-    return await Promise.race([answer, promise])
-  } finally {
-    stop()
-  }
-}
-
-function whenAborted(signal: AbortSignal): { promise: Promise<never>; stop(): void } {
-  let stop = () => {}
-  const promise = new Promise<never>((_, reject) => {
-    const abort = () => reject(new ConnectionReset('the sandbox stopped running'))
-    stop = () => signal.removeEventListener('abort', abort)
-    if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort, { once: true })
-  })
-  // The race may be over before it rejects.
-  promise.catch(() => undefined)
-  return { promise, stop }
-}

@@ -5,6 +5,7 @@ import type { Runtime } from './port.ts'
 import { createRealRuntime } from './real/index.ts'
 import { probeNamespaces } from './real/probe.ts'
 import { createScriptedRuntime } from './scripted/index.ts'
+import { unreachable } from '../unreachable.ts'
 
 export interface SelectedRuntime {
   readonly runtime: Runtime
@@ -13,9 +14,9 @@ export interface SelectedRuntime {
 }
 
 export interface RuntimeSurroundings {
-  dataDirectory(): Promise<string>
+  readonly dataDirectory: () => Promise<string>
   readonly certificateAuthorities: readonly string[]
-  now(): Date
+  readonly now: () => Date
 }
 
 /** Turns the choice into a runtime. Processes never run outside a namespace, whatever was chosen. */
@@ -33,6 +34,8 @@ export async function selectRuntime(choice: RuntimeChoice, around: RuntimeSurrou
         hint: "Use runtime: 'auto' to fall back to the scripted runtime.",
       })
     }
+    default:
+      return unreachable(choice)
   }
 }
 

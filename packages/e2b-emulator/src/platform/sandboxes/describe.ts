@@ -2,6 +2,7 @@ import type { Schemas } from '../contract.ts'
 import { CLIENT_ID, DISK_SIZE_MB, ENVD_VERSION } from '../machine-facts.ts'
 import { isoTime } from '../platform.ts'
 import type { SandboxRecord } from '../state.ts'
+import { unreachable } from '../../unreachable.ts'
 
 /** What create and connect answer. */
 export function describeConnection(sandbox: SandboxRecord): Schemas['Sandbox'] {
@@ -62,5 +63,7 @@ function endOf(sandbox: SandboxRecord): number {
     case 'pausing':
     case 'resuming':
       return sandbox.startedAt
+    default:
+      return unreachable(phase)
   }
 }

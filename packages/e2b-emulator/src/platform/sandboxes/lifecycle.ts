@@ -1,6 +1,7 @@
 import { restartInSandbox } from '../../build/start-command.ts'
 import { createBuildLog } from '../../build/build-log.ts'
 import type { ImageId, Machine } from '../../runtime/port.ts'
+import { ConnectionReset } from '../../faults.ts'
 import { conflict } from '../api-error.ts'
 import type { Platform } from '../platform.ts'
 import type { BuildArtifact, BuildRecord, PausedPhase, RunningPhase, SandboxRecord } from '../state.ts'
@@ -144,5 +145,5 @@ export async function settle(sandbox: SandboxRecord): Promise<void> {
 /** Connections do not survive the end of a running phase. */
 function leave(phase: RunningPhase): void {
   phase.cancelExpiry()
-  phase.traffic.abort()
+  phase.traffic.abort(new ConnectionReset('the sandbox stopped running'))
 }

@@ -59,13 +59,8 @@ export const refreshSandbox = route('post', '/sandboxes/{sandboxID}/refreshes', 
 /** A paused sandbox has no timeout, so it is not found here; one in transition is busy. */
 function findRunning(platform: Platform, id: string): { sandbox: SandboxRecord; phase: RunningPhase } {
   const sandbox = findSandbox(platform, id)
-  switch (sandbox.phase.name) {
-    case 'running':
-      return { sandbox, phase: sandbox.phase }
-    case 'paused':
-      throw notFound(`Sandbox '${id}' not found`)
-    case 'pausing':
-    case 'resuming':
-      throw conflict(`Sandbox '${id}' is being changed by another request`)
-  }
+  const { phase } = sandbox
+  if (phase.name === 'running') return { sandbox, phase }
+  if (phase.name === 'paused') throw notFound(`Sandbox '${id}' not found`)
+  throw conflict(`Sandbox '${id}' is being changed by another request`)
 }

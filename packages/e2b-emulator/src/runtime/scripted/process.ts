@@ -118,7 +118,7 @@ export class ScriptedProcess implements MachineProcess {
     this.#delivering = true
     while (!this.#frozen && this.#listeners.size > 0 && this.#held.length > 0) {
       const output = this.#held.shift()
-      if (output !== undefined) await Promise.all([...this.#listeners].map((listener) => listener(output)))
+      if (output !== undefined) await Promise.all([...this.#listeners].map(async (listener) => listener(output)))
     }
     this.#delivering = false
     if (!this.#frozen && this.#exit !== undefined) this.#end(this.#exit)
