@@ -1,1 +1,21 @@
-export {}
+export type { Boot } from './creator.ts'
+export { E2BSandboxError, type E2BSandboxErrorCode, type E2BSandboxErrorOptions } from './errors.ts'
+export type { E2BSandboxEvent, E2BSandboxListener, SandboxEvent } from './events.ts'
+export { LOGICAL_ID_KEY } from './metadata.ts'
+export { DEFAULT_LIFECYCLE, DEFAULT_SANDBOX_TIMEOUT_MS, type E2BSandboxOptions } from './options.ts'
+export { type E2BCommandResult, E2BProcessHandle, type ProcessEnding } from './process-handle.ts'
+export { E2BProcessManager } from './process-manager.ts'
+export { E2BSandbox } from './sandbox.ts'
+export {
+  isNamedTemplateSpec,
+  isDeferredNamedTemplateSpec,
+  isWarmboxError,
+  type Attempt,
+  type DeferredNamedTemplateSpec,
+  type NamedTemplateSpec,
+  type ResolutionEvent,
+  type Rung,
+  type TemplateResources,
+  type TemplateSpec,
+  WarmboxError,
+} from '@warmbox/resolution'

@@ -1,0 +1,64 @@
+import { E2BSandboxError } from './errors.ts'
+import { errorCode } from './sdk-errors.ts'
+import type { SandboxApi } from './sdk.ts'
+
+/** What E2B says of a sandbox; `unknown` where it could not be asked. */
+export type SandboxCondition = 'running' | 'paused' | 'gone' | 'unknown'
+
+export async function conditionOf(sandboxes: SandboxApi, sandboxId: string): Promise<SandboxCondition> {
+  try {
+    return (await sandboxes.info(sandboxId)).state
+  } catch (error) {
+    // Not knowing is an answer here: whoever asks then reports the failure it already has.
+    return errorCode(error) === 'SANDBOX_GONE' ? 'gone' : 'unknown'
+  }
+}
+
+/**
+ * Whether a failed request means that the sandbox is gone. The SDK reports a throttled request and a broken stream in
+ * ways that look like a dead sandbox, so E2B is asked.
+ * @param failure a translated error
+ */
+export async function confirmFailure(
+  sandboxes: SandboxApi,
+  failure: Error,
+  operation: string,
+  sandboxId: string,
+): Promise<Error> {
+  const code = errorCode(failure)
+  if (code !== 'SANDBOX_GONE' && code !== 'CONNECTION_LOST') return failure
+  const condition = await conditionOf(sandboxes, sandboxId)
+  switch (condition) {
+    case 'unknown':
+      return failure
+    case 'running':
+      return code === 'CONNECTION_LOST' ? failure : unreachableError(failure, operation, sandboxId)
+    case 'paused':
+    case 'gone':
+      return new E2BSandboxError({
+        code: 'SANDBOX_GONE',
+        message: `${operation} failed: sandbox ${sandboxId} ${condition === 'paused' ? 'is paused' : 'no longer exists'}`,
+        cause: failure,
+      })
+    default:
+      return condition satisfies never
+  }
+}
+
+const unreachableError = (cause: Error, operation: string, sandboxId: string): E2BSandboxError =>
+  new E2BSandboxError({
+    code: 'SANDBOX_UNREACHABLE',
+    message: `${operation} failed: sandbox ${sandboxId} runs but did not take the request`,
+    hint: 'Retry after a short wait',
+    cause,
+  })
+
+/** The answer, or undefined where the sandbox no longer exists. */
+export async function unlessGone<T>(request: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await request()
+  } catch (error) {
+    if (errorCode(error) === 'SANDBOX_GONE') return undefined
+    throw error
+  }
+}

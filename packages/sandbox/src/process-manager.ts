@@ -1,0 +1,145 @@
+import type { ProcessInfo as SdkProcessInfo } from 'e2b'
+import { type ProcessInfo, SandboxProcessManager, type SpawnProcessOptions } from '@mastra/core/workspace'
+import { abortedError, E2BSandboxError } from './errors.ts'
+import { E2BProcessHandle, type ProcessHandleOptions } from './process-handle.ts'
+import type { E2BSandbox } from './sandbox.ts'
+import { errorCode } from './sdk-errors.ts'
+import { canCloseStdin, connectProcess, listProcesses, startProcess } from './sdk.ts'
+
+/** Added to a command's own timeout for the limit the sandbox enforces, should this process be gone by then. */
+const LIMIT_MARGIN_MS = 5_000
+
+/** Longest delay a timer holds; a longer one would fire at once. */
+const LONGEST_TIMER_MS = 2_147_483_647
+
+/**
+ * Processes of an E2B sandbox. E2B keeps them; so `list` and `get` also know those another process of the host
+ * started.
+ */
+export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
+  /**
+   * Starts a command in a login shell and resolves as soon as it runs. Without `timeout` it runs without limit.
+   * @throws E2BSandboxError `ABORTED` for a signal that has fired already, `BAD_REQUEST` for a directory that does not
+   * exist, `INVALID_OPTION` for a malformed timeout
+   */
+  override async spawn(command: string, options: SpawnProcessOptions = {}): Promise<E2BProcessHandle> {
+    if (options.abortSignal?.aborted) throw abortedError('Starting a command', options.abortSignal.reason)
+    assertTimeout(options.timeout)
+    const handle = await this.sandbox.retryOnDead(() => this.#start(command, options))
+    this._tracked.set(handle.pid, handle)
+    return handle
+  }
+
+  /** Everything that runs in the sandbox, and processes started here that have ended and were not released. */
+  override async list(): Promise<ProcessInfo[]> {
+    const running = await this.sandbox.retryOnDead(() => listProcesses(this.sandbox.e2b))
+    const pids = new Set(running.map(({ pid }) => String(pid)))
+    const ended = [...this._tracked.values()].filter(({ pid, exitCode }) => exitCode !== undefined && !pids.has(pid))
+    return [
+      ...running.map((info) => ({ pid: String(info.pid), command: commandOf(info), running: true })),
+      ...ended.map(({ pid, command, exitCode }) => ({
+        pid,
+        running: false,
+        ...(command === undefined ? {} : { command }),
+        ...(exitCode === undefined ? {} : { exitCode }),
+      })),
+    ]
+  }
+
+  /**
+   * Handle of a process, also of one started elsewhere: its output then begins now.
+   * @returns undefined where no such process runs
+   */
+  override async get(pid: string): Promise<E2BProcessHandle | undefined> {
+    const tracked = this._tracked.get(pid)
+    if (tracked instanceof E2BProcessHandle) return tracked
+    if (!/^[1-9]\d*$/.test(pid)) return undefined
+    const handle = await this.sandbox.retryOnDead(() => this.#connect(Number(pid)))
+    if (handle !== undefined) this._tracked.set(pid, handle)
+    return handle
+  }
+
+  /** Process ids mean nothing in another sandbox. @internal */
+  forgetAll(): void {
+    this._tracked.clear()
+    this._dismissed.clear()
+  }
+
+  async #start(command: string, options: SpawnProcessOptions): Promise<E2BProcessHandle> {
+    const { cwd } = options
+    const fallbackCwd = this.sandbox.workingDirectory
+    try {
+      return await this.#startIn(cwd ?? fallbackCwd, command, options)
+    } catch (error) {
+      // The default directory may be what the command is about to make, such as a checkout. E2B refused the start for
+      // it, so nothing ran yet.
+      const mayLackDirectory = cwd === undefined && fallbackCwd !== undefined && errorCode(error) === 'BAD_REQUEST'
+      if (!mayLackDirectory) throw error
+      return this.#startIn(undefined, command, options)
+    }
+  }
+
+  async #startIn(cwd: string | undefined, command: string, options: SpawnProcessOptions): Promise<E2BProcessHandle> {
+    const { e2b } = this.sandbox
+    const withInput = options.stdinMode !== 'ignore'
+    const handle = new E2BProcessHandle({
+      ...options,
+      stdin: !withInput ? 'closed' : canCloseStdin(e2b) ? 'open' : 'stuck',
+      explain: this.#explainer(e2b.sandboxId),
+    })
+    const process = await startProcess(e2b, command, {
+      cwd,
+      envs: definedOnly({ ...this.env, ...options.env }),
+      stdin: withInput,
+      limitMs: options.timeout ? options.timeout + LIMIT_MARGIN_MS : 0,
+      onStdout: (data) => handle.emitStdout(data),
+      onStderr: (data) => handle.emitStderr(data),
+    })
+    handle.attach(process)
+    return handle
+  }
+
+  async #connect(pid: number): Promise<E2BProcessHandle | undefined> {
+    const { e2b } = this.sandbox
+    const handle = new E2BProcessHandle({
+      stdin: canCloseStdin(e2b) ? 'open' : 'stuck',
+      explain: this.#explainer(e2b.sandboxId),
+    })
+    try {
+      const process = await connectProcess(e2b, pid, {
+        onStdout: (data) => handle.emitStdout(data),
+        onStderr: (data) => handle.emitStderr(data),
+      })
+      handle.attach(process)
+      return handle
+    } catch (error) {
+      if (errorCode(error) === 'NOT_FOUND') return undefined
+      throw error
+    }
+  }
+
+  #explainer(sandboxId: string): ProcessHandleOptions['explain'] {
+    return (error, operation) => this.sandbox.explain(error, operation, sandboxId)
+  }
+}
+
+function assertTimeout(timeout: number | undefined): void {
+  if (timeout === undefined || (Number.isFinite(timeout) && timeout >= 0 && timeout <= LONGEST_TIMER_MS)) return
+  throw new E2BSandboxError({
+    code: 'INVALID_OPTION',
+    message: `timeout is not a time in milliseconds: ${timeout}`,
+    hint: `Give a number from 1 to ${LONGEST_TIMER_MS}, or leave it out for no limit`,
+  })
+}
+
+function definedOnly(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined))
+}
+
+/** The SDK runs commands as `/bin/bash -l -c <command>`; anything else is shown as it is. */
+function commandOf({ cmd, args }: SdkProcessInfo): string {
+  const [login, flag, script] = args
+  return cmd === '/bin/bash' && login === '-l' && flag === '-c' && script !== undefined
+    ? script
+    : [cmd, ...args].join(' ')
+}

@@ -1,0 +1,5 @@
+import { isNamedTemplateSpec, type TemplateResources, type TemplateSpec } from '@warmbox/resolution'
+
+/** The machine size a template spec asks for, as far as it can be told without resolving it. */
+export const requestedResources = (spec: TemplateSpec | undefined): TemplateResources =>
+  isNamedTemplateSpec(spec) ? (spec.buildResources ?? {}) : {}

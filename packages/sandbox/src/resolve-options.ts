@@ -1,0 +1,124 @@
+import { E2BSandboxError } from './errors.ts'
+import {
+  DEFAULT_LIFECYCLE,
+  DEFAULT_SANDBOX_TIMEOUT_MS,
+  type E2BSandboxOptions,
+  type ResolvedOptions,
+} from './options.ts'
+
+/** Longest time to live of any E2B plan. */
+const LONGEST_TIMEOUT_MS = 86_400_000
+
+function refuse(message: string, hint: string): never {
+  throw new E2BSandboxError({ code: 'INVALID_OPTION', message, hint })
+}
+
+function assertMilliseconds(field: string, value: number, longest: number): number {
+  if (Number.isInteger(value) && value > 0 && value <= longest) return value
+  return refuse(`${field} is not a time in milliseconds: ${value}`, `Give a whole number from 1 to ${longest}`)
+}
+
+function assertId(field: string, value: string): string {
+  if (typeof value === 'string' && value.trim() !== '') return value
+  return refuse(`${field} is empty`, `Give a non-empty ${field}, or leave it out`)
+}
+
+function assertUrl(field: string, value: string | undefined): void {
+  if (value === undefined) return
+  const url = URL.parse(value)
+  if (url === null || !/^https?:$/.test(url.protocol)) refuse(`${field} is not a URL`, 'Give an http or https URL')
+  else if (url.username !== '' || url.password !== '') {
+    refuse(`${field} holds credentials`, 'Remove user and password from the URL; the API key goes into apiKey')
+  }
+}
+
+function assertDomain(value: string | undefined): void {
+  if (value === undefined || /^[a-z0-9.-]+(:\d+)?$/i.test(value)) return
+  refuse(`domain is not a host name: '${value}'`, `Write it without scheme and path, such as 'e2b.app'`)
+}
+
+function assertEnv(env: Record<string, string>): Readonly<Record<string, string>> {
+  for (const [name, value] of Object.entries(env)) {
+    if (!/^[^=\0]+$/.test(name)) refuse(`env holds an impossible name: '${name}'`, 'A name has no = and no NUL')
+    // The value may be a secret, so it is not quoted.
+    if (typeof value !== 'string' || value.includes('\0')) {
+      refuse(`env.${name} is not a string without NUL`, 'Convert the value to a string, or leave the variable out')
+    }
+  }
+  return Object.freeze({ ...env })
+}
+
+function toMetadata(metadata: Record<string, unknown>): Readonly<Record<string, string>> {
+  const entries = Object.entries(metadata).flatMap(([key, value]): [string, string][] => {
+    if (value === undefined) return []
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    if (text === undefined) refuse(`metadata.${key} has no JSON form`, 'Give a string or a JSON value')
+    return [[key, text]]
+  })
+  return Object.freeze(Object.fromEntries(entries))
+}
+
+function assertLifecycle(options: E2BSandboxOptions): ResolvedOptions['lifecycle'] {
+  const lifecycle = options.lifecycle ?? DEFAULT_LIFECYCLE
+  const { onTimeout, autoResume = false } = lifecycle
+  const action = typeof onTimeout === 'string' ? onTimeout : onTimeout?.action
+  if (action !== 'pause' && action !== 'kill') {
+    refuse(`lifecycle.onTimeout is neither 'pause' nor 'kill'`, `Write { onTimeout: 'pause' } or { onTimeout: 'kill' }`)
+  }
+  if (autoResume && action === 'kill') {
+    refuse('lifecycle.autoResume needs a paused sandbox', `Use onTimeout: 'pause', or leave autoResume out`)
+  }
+  const dropsMemory = typeof onTimeout === 'object' && onTimeout.action === 'pause' && onTimeout.keepMemory === false
+  if (autoResume && dropsMemory) {
+    refuse('lifecycle.autoResume needs the memory kept', 'Leave out keepMemory: false or autoResume')
+  }
+  return Object.freeze({ onTimeout, autoResume })
+}
+
+function assertTemplate(template: E2BSandboxOptions['template']): ResolvedOptions['template'] {
+  const usable = template === undefined || ['string', 'object', 'function'].includes(typeof template)
+  if (!usable || template === null) {
+    refuse('template is none of the forms a template has', 'Give a ref, builder, function, named or deferred spec')
+  }
+  if (typeof template === 'string') assertId('template', template)
+  return template
+}
+
+function assertCredentials(options: E2BSandboxOptions, environment: NodeJS.ProcessEnv): void {
+  if (options.accessToken === undefined || options.apiKey !== undefined || environment['E2B_API_KEY']) return
+  refuse('accessToken is no credential of E2B any more', 'Pass apiKey, or set the environment variable E2B_API_KEY')
+}
+
+/**
+ * Checks options and fills in the defaults.
+ * @throws E2BSandboxError `INVALID_OPTION` naming the option and what to write instead
+ */
+export function resolveOptions(
+  options: E2BSandboxOptions,
+  newId: () => string,
+  environment: NodeJS.ProcessEnv = process.env,
+): ResolvedOptions {
+  assertCredentials(options, environment)
+  assertUrl('apiUrl', options.apiUrl)
+  assertUrl('sandboxUrl', options.sandboxUrl)
+  assertDomain(options.domain)
+  return Object.freeze({
+    id: options.id === undefined ? newId() : assertId('id', options.id),
+    idIsShared: options.id !== undefined,
+    sandboxId: options.sandboxId === undefined ? undefined : assertId('sandboxId', options.sandboxId),
+    template: assertTemplate(options.template),
+    timeoutMs: assertMilliseconds('timeout', options.timeout ?? DEFAULT_SANDBOX_TIMEOUT_MS, LONGEST_TIMEOUT_MS),
+    env: assertEnv(options.env ?? {}),
+    metadata: toMetadata(options.metadata ?? {}),
+    network: options.network,
+    lifecycle: assertLifecycle(options),
+    instructions: options.instructions,
+    onEvent: options.onEvent,
+    buildTimeoutMs:
+      options.buildTimeoutMs === undefined
+        ? undefined
+        : assertMilliseconds('buildTimeoutMs', options.buildTimeoutMs, LONGEST_TIMEOUT_MS),
+    waitUntil: options.waitUntil,
+    strictTemplate: options.strictTemplate ?? false,
+  })
+}

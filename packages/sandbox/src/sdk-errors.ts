@@ -1,0 +1,77 @@
+import { isWarmboxError } from '@warmbox/resolution'
+import { abortedError, E2BSandboxError, type E2BSandboxErrorCode } from './errors.ts'
+
+/**
+ * Classes of the SDK by name, since a subclass may bring an SDK with its own copy of them, where `instanceof` fails.
+ * The names are set by the SDK's constructors; no text of the platform or of a user's command reaches them.
+ */
+const codeByClass: Readonly<Record<string, E2BSandboxErrorCode>> = {
+  AuthenticationError: 'AUTHENTICATION',
+  RateLimitError: 'RATE_LIMITED',
+  ServiceBusyError: 'SERVICE_BUSY',
+  SandboxNotFoundError: 'SANDBOX_GONE',
+  FileNotFoundError: 'NOT_FOUND',
+  NotFoundError: 'NOT_FOUND',
+  NotEnoughSpaceError: 'DISK_FULL',
+  InvalidArgumentError: 'BAD_REQUEST',
+  TemplateError: 'TEMPLATE_OUTDATED',
+  // The SDK's name for a stream that broke, was cancelled or met its deadline.
+  TimeoutError: 'CONNECTION_LOST',
+}
+
+const codeOfStatus = (status: number): E2BSandboxErrorCode => {
+  if (status === 400) return 'BAD_REQUEST'
+  if (status === 401) return 'AUTHENTICATION'
+  if (status === 403) return 'FORBIDDEN'
+  if (status === 404) return 'NOT_FOUND'
+  if (status === 409) return 'CONFLICT'
+  if (status === 429) return 'RATE_LIMITED'
+  if (status === 503) return 'SERVICE_BUSY'
+  return 'PLATFORM'
+}
+
+const statusOf = (error: Error): number | undefined =>
+  'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : undefined
+
+function codeOf(error: Error): E2BSandboxErrorCode {
+  // The runtime's own errors: `AbortSignal.timeout` and `fetch`, both of which the SDK lets pass.
+  if (error instanceof DOMException) return error.name === 'TimeoutError' ? 'REQUEST_TIMEOUT' : 'ABORTED'
+  if (error instanceof TypeError) return 'NETWORK'
+  const status = statusOf(error)
+  return codeByClass[error.name] ?? (status === undefined ? 'PLATFORM' : codeOfStatus(status))
+}
+
+const hintByCode: Partial<Record<E2BSandboxErrorCode, string>> = {
+  AUTHENTICATION: 'Check the apiKey option or the environment variable E2B_API_KEY',
+  RATE_LIMITED: 'Retry later, or raise the limit of the plan',
+  SERVICE_BUSY: 'Nothing was changed: retry after a short wait',
+  TEMPLATE_OUTDATED: 'Build the template again',
+}
+
+/** The typed form of anything the SDK throws. Errors of this family pass unchanged. */
+export function translateError(error: unknown, operation: string): Error {
+  if (isWarmboxError(error)) return error
+  if (!(error instanceof Error)) {
+    return new E2BSandboxError({ code: 'PLATFORM', message: `${operation} failed`, cause: error })
+  }
+  const code = codeOf(error)
+  if (code === 'ABORTED') return abortedError(operation, error)
+  return new E2BSandboxError({
+    code,
+    message: `${operation} failed: ${error.message}`,
+    hint: hintByCode[code],
+    cause: error,
+    status: statusOf(error),
+  })
+}
+
+/** The code under which an error of the SDK, or an already translated one, is reported. */
+export const errorCode = (error: unknown): string | undefined => {
+  if (isWarmboxError(error)) return error.code
+  return error instanceof Error ? codeOf(error) : undefined
+}
+
+const ambiguousCodes: ReadonlySet<string> = new Set<E2BSandboxErrorCode>(['PLATFORM', 'NETWORK', 'REQUEST_TIMEOUT'])
+
+/** May a create that failed so have made a sandbox all the same? A refusal (4xx, 503) says that it did not. */
+export const isAmbiguous = (error: unknown): boolean => ambiguousCodes.has(errorCode(error) ?? 'PLATFORM')

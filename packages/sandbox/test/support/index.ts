@@ -1,0 +1,48 @@
+import { E2BSandbox, type E2BSandboxEvent, type E2BSandboxOptions } from '@warmbox/sandbox'
+import { API_KEY, DOMAIN, FakeE2B } from './fake-e2b.ts'
+
+export { API_KEY, apiError, DOMAIN, FakeE2B, type FakeSandbox } from './fake-e2b.ts'
+export { FakeProcess } from './fake-process.ts'
+
+export const connection = { apiKey: API_KEY, domain: DOMAIN }
+
+/** A fake platform on which the template `warm:v1` is ready. */
+export function platform(): FakeE2B {
+  const e2b = new FakeE2B().install()
+  e2b.ready.add('warm:v1')
+  return e2b
+}
+
+/** A sandbox of `warm:v1` on the fake platform. */
+export function sandboxOf(options: E2BSandboxOptions = {}): E2BSandbox {
+  return new E2BSandbox({ ...connection, template: 'warm:v1', ...options })
+}
+
+/** What `onEvent` received. */
+export function recorder(): { readonly events: E2BSandboxEvent[]; readonly onEvent: (event: E2BSandboxEvent) => void } {
+  const events: E2BSandboxEvent[] = []
+  return { events, onEvent: (event) => void events.push(event) }
+}
+
+export const eventTypes = (events: readonly E2BSandboxEvent[]): string[] => events.map(({ type }) => type)
+
+/** The error of something that is expected to fail. */
+export async function failure(work: Promise<unknown>): Promise<unknown> {
+  try {
+    await work
+  } catch (error) {
+    return error
+  }
+  throw new Error('It was expected to fail')
+}
+
+const ignore = (): void => undefined
+
+/** A promise and the way to settle it. */
+export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = ignore
+  const promise = new Promise<T>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}
