@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../clock.ts'
 import { refusal } from './http/access.ts'
 import { errorAnswer, sandboxNotFoundAnswer } from './http/answers.ts'
-import { cutOff } from './http/cut-off.ts'
+import { breakable } from './http/breakable-body.ts'
 import { answerHttp } from './http/routes.ts'
 import { createRpcRouter } from './rpc/router.ts'
 import type { SandboxForEnvd } from './sandbox.ts'
@@ -31,6 +31,8 @@ export function createEnvd(options: EnvdOptions): Envd {
   const clock = options.clock ?? systemClock
   const callRpc = createRpcRouter()
   const sessions = new Map<string, EnvdSession>()
+  // A request that nothing refers to is collected, and its signal then never tells that the client left.
+  const inFlight = new Set<Request>()
 
   const sessionFor = (sandboxId: string): EnvdSession | undefined => {
     const sandbox = options.machineOf(sandboxId)
@@ -49,10 +51,21 @@ export function createEnvd(options: EnvdOptions): Envd {
   const answer = async (request: Request, session: EnvdSession): Promise<Response> => {
     const refused = refusal(request, session.sandbox)
     if (refused !== undefined) return errorAnswer(401, refused)
-    const left = new AbortController()
-    const signal = AbortSignal.any([request.signal, left.signal, session.gone])
-    const answering = callRpc(request, session, signal) ?? answerHttp(request, session)
-    return cutOff(await unlessAborted(answering, session.gone), session.gone, () => left.abort())
+    const over = new AbortController()
+    const brokenOff = AbortSignal.any([request.signal, session.gone])
+    const finish = () => {
+      inFlight.delete(request)
+      over.abort()
+    }
+    inFlight.add(request)
+    try {
+      const signal = AbortSignal.any([brokenOff, over.signal])
+      const answering = callRpc(request, session, signal) ?? answerHttp(request, session)
+      return breakable(await unlessAborted(answering, brokenOff), brokenOff, finish)
+    } catch (error) {
+      finish()
+      throw error
+    }
   }
 
   return {

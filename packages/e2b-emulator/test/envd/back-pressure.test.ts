@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { collectGarbage } from './support/garbage.ts'
 import { startEnvd } from './support/harness.ts'
 import { PlayedProcess } from './support/process.ts'
 
@@ -85,12 +86,26 @@ describe('16 MB of output', () => {
     expect(flood.written).toBe(MEGABYTES_16)
   })
 
+  test('do not wait for a client that broke off, even where nothing else remembers its request', async () => {
+    const flood = new Flood()
+    const { fetch } = await startEnvd({ processes: { flood: () => flood } })
+    const left = new AbortController()
+    await fetch('/process.Process/Start', { ...start, signal: left.signal })
+    const poured = flood.pour()
+    await settle()
+    await collectGarbage()
+    left.abort()
+    await poured
+    expect(flood.written).toBe(MEGABYTES_16)
+  })
+
   test('do not wait for a sandbox that is gone', async () => {
     const flood = new Flood()
     const { fetch, kill } = await startEnvd({ processes: { flood: () => flood } })
     const response = await fetch('/process.Process/Start', start)
     const poured = flood.pour()
     await settle()
+    expect(flood.written).toBeLessThan(1024 * 1024)
     kill()
     await poured
     await expect(response.text()).rejects.toThrow('terminated')

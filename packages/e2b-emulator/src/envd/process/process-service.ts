@@ -121,13 +121,17 @@ async function* eventsOf(
   news: Mailbox<ProcessNews>,
   context: HandlerContext,
 ): AsyncGenerator<Event> {
+  // Whoever left may never ask for another event, and the process must not wait for that.
+  const detach = () => entry.running.detach(news)
+  context.signal.addEventListener('abort', detach, { once: true })
   try {
     yield { event: { case: 'start', value: { pid: entry.running.pid } } }
     for await (const next of news.follow(followingOf(context))) {
       yield next === undefined ? { event: { case: 'keepalive', value: {} } } : eventOf(next)
     }
   } finally {
-    entry.running.detach(news)
+    context.signal.removeEventListener('abort', detach)
+    detach()
   }
 }
 

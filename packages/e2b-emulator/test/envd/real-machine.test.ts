@@ -1,0 +1,100 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Sandbox } from 'e2b'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { createEnvd, type SandboxForEnvd } from '../../src/envd/index.ts'
+import { createRealRuntime, probeNamespaces } from '../../src/runtime/real/index.ts'
+import type { Runtime } from '../../src/runtime/port.ts'
+import { listen } from './support/loopback.ts'
+
+const probe = await probeNamespaces()
+const name = probe.available
+  ? 'a machine with real processes'
+  : `a machine with real processes (skipped: ${probe.reason})`
+
+describe.skipIf(!probe.available)(name, () => {
+  const opened: { close(): Promise<unknown> }[] = []
+  let sandbox: Sandbox
+
+  beforeAll(async () => {
+    const dataDirectory = await mkdtemp(join(tmpdir(), 'envd-real-'))
+    opened.push({ close: () => rm(dataDirectory, { recursive: true, force: true }) })
+    const runtime: Runtime = await createRealRuntime({ dataDirectory, certificateAuthorities: [] })
+    opened.push(runtime)
+    const machine = await runtime.createMachine(await runtime.baseImage('debian'), { id: 'real-1', hostname: 'real' })
+    const description: SandboxForEnvd = {
+      id: 'real-1',
+      machine,
+      accessToken: undefined,
+      defaultUser: 'user',
+      defaultWorkdir: undefined,
+      envs: { FROM_CREATE: 'yes' },
+    }
+    const server = await listen(createEnvd({ machineOf: () => description }))
+    opened.push(server)
+    sandbox = new Sandbox({ sandboxId: 'real-1', envdVersion: '0.6.13', sandboxUrl: server.url, apiKey: 'e2b_0000' })
+  }, 60_000)
+
+  afterAll(async () => {
+    for (const resource of opened.toReversed()) await resource.close()
+  }, 60_000)
+
+  test('runs a command as the user, in the home, with the environment of sandbox and call', async () => {
+    const result = await sandbox.commands.run('whoami; pwd; echo $FROM_CREATE $FROM_CALL $E2B_SANDBOX_ID', {
+      envs: { FROM_CALL: 'too' },
+    })
+    expect(result.stdout).toBe('user\n/home/user\nyes too real-1\n')
+  })
+
+  test('tells both streams and the exit code apart', async () => {
+    await expect(sandbox.commands.run('echo out; echo err >&2; exit 7')).rejects.toMatchObject({
+      exitCode: 7,
+      stdout: 'out\n',
+      stderr: 'err\n',
+    })
+  })
+
+  test('feeds input until it is closed', async () => {
+    const command = await sandbox.commands.run('wc -c', { background: true, stdin: true })
+    await command.sendStdin('four')
+    await command.closeStdin()
+    expect((await command.wait()).stdout.trim()).toBe('4')
+  })
+
+  test('kills a command that runs', async () => {
+    const command = await sandbox.commands.run('exec sleep 1000', { background: true })
+    expect(await command.kill()).toBe(true)
+    await expect(command.wait()).rejects.toMatchObject({ exitCode: -1, error: 'signal: killed' })
+    await vi.waitFor(async () => expect(await sandbox.commands.list()).toEqual([]))
+  })
+
+  test('passes on 16 MB of output without losing a byte', async () => {
+    const result = await sandbox.commands.run('head -c 16777216 /dev/zero | tr "\\0" x')
+    expect(result.stdout).toHaveLength(16_777_216)
+    expect(/^x+$/.test(result.stdout)).toBe(true)
+  }, 30_000)
+
+  test('writes files that commands see, and reads what commands write', async () => {
+    await sandbox.files.write('made/by/sdk', 'hello')
+    expect((await sandbox.commands.run('cat made/by/sdk && stat -c %U made/by/sdk')).stdout).toBe('hellouser\n')
+    await sandbox.commands.run('echo from the shell > shell.txt')
+    expect(await sandbox.files.read('shell.txt')).toBe('from the shell\n')
+    expect((await sandbox.files.list('/home/user')).map((entry) => entry.name)).toEqual(
+      expect.arrayContaining(['made', 'shell.txt']),
+    )
+  })
+
+  test('watches what commands do', async () => {
+    await sandbox.files.makeDir('/tmp/watched')
+    const names: string[] = []
+    const handle = await sandbox.files.watchDir('/tmp/watched', (event) => void names.push(event.name))
+    await sandbox.commands.run('touch /tmp/watched/new')
+    await vi.waitFor(() => expect(names).toContain('new'), { timeout: 5000 })
+    await handle.stop()
+  })
+
+  test('refuses a terminal it does not have', async () => {
+    await expect(sandbox.pty.create({ cols: 80, rows: 24, onData: () => undefined })).rejects.toThrow('[unimplemented]')
+  })
+})
