@@ -29,20 +29,12 @@ export const withDeadline = async <T>(
 }
 
 /** The promise, or the signal's reason as soon as it is aborted. What the promise does later is of no interest. */
-export const abortable = async <T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
+export const abortable = <T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
   if (signal === undefined) return promise
-  let reject: (reason: unknown) => void = () => undefined
-  const aborted = new Promise<never>((_resolve, rejectPromise) => {
-    reject = rejectPromise
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })
-  const onAbort = () => reject(signal.reason)
-  if (signal.aborted) onAbort()
-  else signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-    // Either may still reject with nobody waiting; the outcome above is the answer.
-    promise.catch(() => undefined)
-  }
 }

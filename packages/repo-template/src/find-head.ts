@@ -1,7 +1,6 @@
 import { assertSha, isWarmboxError } from '@warmbox/identity'
 import type { Head } from './head/head.ts'
 import type { ResolvedOptions } from './options.ts'
-import { selectionOf } from './ref-selector.ts'
 import type { RepositoryAccess } from './repository-access.ts'
 
 /**
@@ -16,7 +15,7 @@ export const findHead = async (
   let head: Head
   try {
     head = await options.resolveHead(access, {
-      ...selectionOf(options.selector),
+      ...options.selector.selection,
       timeoutMs: options.headTimeoutMs,
       ...(options.certificateAuthority === undefined ? {} : { certificateAuthority: options.certificateAuthority }),
       ...(signal === undefined ? {} : { signal }),

@@ -3,10 +3,10 @@ import { RepoTemplateError } from './errors.ts'
 /** Insertions, deletions and replacements that lead from one word to the other. */
 const distance = (from: string, to: string): number => {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index)
-  for (const [row, letter] of [...from].entries()) {
+  for (let row = 0; row < from.length; row += 1) {
     const current = [row + 1]
     for (let column = 0; column < to.length; column += 1) {
-      const replaced = (previous[column] ?? 0) + (letter === to[column] ? 0 : 1)
+      const replaced = (previous[column] ?? 0) + (from[row] === to[column] ? 0 : 1)
       current.push(Math.min(replaced, (previous[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1))
     }
     previous = current

@@ -24,40 +24,43 @@ export interface RepoTemplateOptions extends RefSelection {
    */
   getRepositoryAccess: (() => Promise<RepositoryAccess | undefined>) | undefined
   /** Shell commands run in the checkout, in order, each under `set -euo pipefail`. Blank ones are dropped. Part of the name. */
-  setupCommand?: string | readonly string[]
+  setupCommand?: string | readonly string[] | undefined
   /**
    * Environment of every step of the build, setup included; nothing of it reaches a running sandbox. Part of the name:
    * a value given as `{ value, version }` counts with its version only, so it can rotate without a rebuild. Values
    * are in the template definition the build service stores: short-lived or not secret.
    */
-  buildEnv?: Readonly<Record<string, BuildEnvValue>> | (() => Promise<Readonly<Record<string, BuildEnvValue>>>)
+  buildEnv?:
+    | Readonly<Record<string, BuildEnvValue>>
+    | (() => Promise<Readonly<Record<string, BuildEnvValue>>>)
+    | undefined
   /** vCPUs: 1 or an even number up to 32. Default 2. Part of the name. */
-  cpuCount?: number
+  cpuCount?: number | undefined
   /** Memory in MiB: even, at least 128. Default 1024. Part of the name. */
-  memoryMB?: number
+  memoryMB?: number | undefined
   /** Exact Node.js version of the image, `MAJOR.MINOR.PATCH`. Default 24.20.0. Part of the name. */
-  nodeVersion?: string
+  nodeVersion?: string | undefined
   /** Absolute directory of the checkout. Default `/home/user/<repository directory>`. Part of the name. */
-  workingDirectory?: string
+  workingDirectory?: string | undefined
   /** Full commit id the host vouches for: no head lookup, no access check, nothing stale, no moving tag. */
-  sha?: string
+  sha?: string | undefined
   /** Booted where the repository's template cannot be built or read. Default: the default mountable template. */
-  fallbackTemplate?: NamedTemplateSpec['fallbackTemplate']
+  fallbackTemplate?: NamedTemplateSpec['fallbackTemplate'] | undefined
   /** Keeps tenants apart and names unguessable. Part of the name. */
-  salt?: string
+  salt?: string | undefined
   /** Further inputs of the caller's own. Part of the name. */
-  extra?: Readonly<Record<string, string>>
+  extra?: Readonly<Record<string, string>> | undefined
   /** What stands before `-<hash>` in the name. Default `mastra-repo`. */
-  prefix?: string
+  prefix?: string | undefined
   /**
    * PEM certificates trusted by the head lookup in addition to the system's. `NODE_EXTRA_CA_CERTS` and
    * `GIT_SSL_CAINFO` are honoured without it.
    */
-  certificateAuthority?: string
+  certificateAuthority?: string | undefined
   /** Longest head lookup in milliseconds. Default 10 000. */
-  headTimeoutMs?: number
+  headTimeoutMs?: number | undefined
   /** How the head is looked up. Default: {@link resolveHead}. */
-  resolveHead?: HeadResolver
+  resolveHead?: HeadResolver | undefined
 }
 
 /** Every option checked and complete; what only the accessor and `buildEnv` know comes later. */

@@ -1,21 +1,12 @@
-import {
-  type BuildEnvValue,
-  parseCloneUrl,
-  type RepoTemplateIdentity,
-  repoTemplateName,
-  repoTemplateRef,
-} from '@warmbox/identity'
-import { createDefaultMountableTemplate, type NamedTemplateSpec, type ResolveContext } from '@warmbox/resolution'
-import { plainValues } from './build/build-environment.ts'
-import { buildSteps } from './build/build-steps.ts'
-import type { Wanted } from './checkout/git-lines.ts'
+import { type BuildEnvValue, repoTemplateName } from '@warmbox/identity'
+import type { ResolveContext } from '@warmbox/resolution'
 import { abortable } from './deadline.ts'
 import { RepoTemplateError, type RepoTemplateErrorCode } from './errors.ts'
 import { findHead } from './find-head.ts'
+import { pinnedSpec, refusedSpec, unpinnedSpec } from './named-spec.ts'
 import { assertBuildEnvNames, type ResolvedOptions } from './options.ts'
-import { describeSelector, lineSuffix } from './ref-selector.ts'
-import { acquireAccess, type RepositoryAccess, type Repository } from './repository-access.ts'
-import { type RepoTemplateSpec, secretSpec } from './secret-spec.ts'
+import { acquireAccess, type RepositoryAccess } from './repository-access.ts'
+import type { RepoTemplateSpec } from './secret-spec.ts'
 
 /** A spec with what its maker knows and a resolution does not ask for. */
 export type Prepared =
@@ -29,8 +20,8 @@ export type Prepared =
  * the builder. Answers a degraded spec where one of them fails; rejects for malformed input and an aborted signal.
  */
 export const prepareSpec = async (options: ResolvedOptions, context: ResolveContext): Promise<Prepared> => {
+  const { getRepositoryAccess, selector } = options
   const { signal } = context
-  const { getRepositoryAccess } = options
   if (getRepositoryAccess === undefined) {
     throw new RepoTemplateError({
       code: 'NO_REPOSITORY',
@@ -41,8 +32,8 @@ export const prepareSpec = async (options: ResolvedOptions, context: ResolveCont
   signal?.throwIfAborted()
   const answer = await acquireAccess(getRepositoryAccess, signal)
   if (answer.status === 'refused') {
-    const prefix = options.naming.prefix ?? 'mastra-repo'
-    return refuse(options, context, `${prefix}-unknown`, 'ACCESS_REFUSED', answer.reason, answer.cause)
+    const name = `${options.naming.prefix ?? 'mastra-repo'}-unknown`
+    return refuse(options, context, name, { code: 'ACCESS_REFUSED', message: answer.reason, cause: answer.cause })
   }
   const { access, repository } = answer
   const [head, environment] = await Promise.all([
@@ -51,91 +42,72 @@ export const prepareSpec = async (options: ResolvedOptions, context: ResolveCont
       : { status: 'found' as const, sha: options.sha, cloneUrl: access.cloneUrl },
     readBuildEnvironment(options, signal),
   ])
-  if (environment.status === 'failed') {
-    const name = repoTemplateName({ ...options.identity, cloneUrl: access.cloneUrl }, options.naming)
-    return refuse(options, context, name, 'BUILD_ENV_FAILED', environment.reason, environment.cause)
-  }
-  const identity: RepoTemplateIdentity = {
-    ...options.identity,
-    cloneUrl: access.cloneUrl,
-    buildEnv: environment.buildEnv,
-  }
+  const identity = { ...options.identity, cloneUrl: access.cloneUrl, buildEnv: environment.buildEnv }
   const name = repoTemplateName(identity, options.naming)
-  const suffix = lineSuffix(options.selector)
-  const values = plainValues(environment.buildEnv)
+  if (environment.failure !== undefined) return refuse(options, context, name, environment.failure)
 
-  switch (head.status) {
-    case 'refused': {
-      const code = head.code === 'REF_MISSING' ? 'REF_MISSING' : 'ACCESS_REFUSED'
-      return refuse(options, context, name, code, head.reason, head.cause)
-    }
-    case 'unreachable': {
-      const message = `The head of the ${describeSelector(options.selector)} could not be looked up: ${head.reason}`
-      if (suffix === undefined) {
-        // Nothing moving may stand in for a tag or a pull request.
-        return refuse(options, context, name, 'HEAD_UNREACHABLE', message, head.cause)
-      }
-      const ref = `${name}:current${suffix}`
-      context.onEvent?.({ type: 'warning', code: 'HEAD_UNREACHABLE', message, ref })
-      const wanted = { sha: undefined, branch: options.selector.kind === 'branch' ? options.selector.name : undefined }
-      return {
-        status: 'unpinned',
-        spec: secretSpec(
-          {
-            ref,
-            buildRef: `${name}:unpinned${suffix}`,
-            template: templateOf(options, repository, access.cloneUrl, wanted, values),
-            ...common(options),
-          },
-          secretsOf(repository, values),
-        ),
-      }
-    }
-    case 'found': {
-      const { sha } = head
-      return {
-        status: 'pinned',
-        sha,
-        spec: secretSpec(
-          {
-            ref: repoTemplateRef({ ...identity, sha }, options.naming),
-            template: templateOf(options, repository, head.cloneUrl, { sha }, values),
-            ...common(options),
-            ...(suffix === undefined || options.sha !== undefined
-              ? {}
-              : {
-                  staleRef: `${name}:current${suffix}`,
-                  buildTags: [`current${suffix}`],
-                  isCurrent: (during?: AbortSignal) => isHeadStill(options, access, sha, during),
-                }),
-          },
-          secretsOf(repository, values),
-        ),
-      }
-    }
+  const inputs = { options, repository, identity }
+  if (head.status === 'found') {
+    const isCurrent = (during?: AbortSignal) => isHeadStill(options, access, head.sha, during)
+    const spec = pinnedSpec(inputs, head, options.sha === undefined ? isCurrent : undefined)
+    return { status: 'pinned', sha: head.sha, spec }
   }
+  if (head.status === 'refused') {
+    const code = head.code === 'REF_MISSING' ? 'REF_MISSING' : 'ACCESS_REFUSED'
+    return refuse(options, context, name, { code, message: head.reason, cause: head.cause })
+  }
+  const code = 'HEAD_UNREACHABLE'
+  const message = `The head of the ${selector.description} could not be looked up: ${head.reason}`
+  if (selector.lineSuffix === undefined) {
+    // Nothing that moves may stand in for a tag or a pull request.
+    return refuse(options, context, name, { code, message, cause: head.cause })
+  }
+  const spec = unpinnedSpec(inputs, selector.lineSuffix)
+  context.onEvent?.({ type: 'warning', code, message, ref: spec.ref })
+  return { status: 'unpinned', spec }
 }
 
-type Environment =
-  | { readonly status: 'read'; readonly buildEnv: Readonly<Record<string, BuildEnvValue>> }
-  | { readonly status: 'failed'; readonly reason: string; readonly cause: unknown }
+interface Refusal {
+  readonly code: RepoTemplateErrorCode
+  readonly message: string
+  readonly cause: unknown
+}
+
+const refuse = (
+  options: ResolvedOptions,
+  context: ResolveContext,
+  name: string,
+  { code, message, cause }: Refusal,
+): Prepared => {
+  const spec = refusedSpec(options, name, { code, message })
+  context.onEvent?.({ type: 'warning', code, message, ref: spec.ref })
+  return { status: 'refused', spec, error: new RepoTemplateError({ code, message, cause }) }
+}
+
+interface BuildEnvironment {
+  readonly buildEnv: Readonly<Record<string, BuildEnvValue>>
+  readonly failure: Refusal | undefined
+}
 
 const readBuildEnvironment = async (
   options: ResolvedOptions,
   signal: AbortSignal | undefined,
-): Promise<Environment> => {
-  let buildEnv: Readonly<Record<string, BuildEnvValue>>
+): Promise<BuildEnvironment> => {
+  let buildEnv: BuildEnvironment['buildEnv']
   try {
+    // The function may throw before it has a promise.
     buildEnv = await abortable((async () => options.buildEnv())(), signal)
   } catch (cause) {
     if (signal?.aborted === true) throw signal.reason
     // Without its variables the build would make another image under the same name.
-    return { status: 'failed', reason: 'The buildEnv function rejected', cause }
+    const failure = { code: 'BUILD_ENV_FAILED', message: 'The buildEnv function rejected', cause } as const
+    return { buildEnv: {}, failure }
   }
   assertBuildEnvNames(buildEnv)
-  return { status: 'read', buildEnv }
+  return { buildEnv, failure: undefined }
 }
 
+/** Asked again with the same access: the answer decides whether `current` moves, so it may not be guessed. */
 const isHeadStill = async (
   options: ResolvedOptions,
   access: RepositoryAccess,
@@ -143,67 +115,10 @@ const isHeadStill = async (
   signal: AbortSignal | undefined,
 ): Promise<boolean> => {
   const head = await findHead(options, access, signal)
-  switch (head.status) {
-    case 'found':
-      return head.sha === sha
-    case 'refused':
-      return false
-    case 'unreachable':
-      throw new RepoTemplateError({
-        code: 'HEAD_UNREACHABLE',
-        message: `Whether the build is still current is not known: ${head.reason}`,
-        cause: head.cause,
-      })
-  }
-}
-
-const templateOf = (
-  options: ResolvedOptions,
-  repository: Repository,
-  cloneUrl: string,
-  wanted: Wanted,
-  environment: Readonly<Record<string, string>>,
-): NamedTemplateSpec['template'] =>
-  buildSteps({
-    clone: parseCloneUrl(cloneUrl),
-    repository: repository.clone.canonical,
-    wanted,
-    directory: options.workingDirectory ?? `/home/user/${repository.clone.directory}`,
-    token: repository.token,
-    setupCommands: options.setupCommands,
-    environment,
-    base: { ...options.resources, nodeVersion: options.nodeVersion },
+  if (head.status !== 'unreachable') return head.status === 'found' && head.sha === sha
+  throw new RepoTemplateError({
+    code: 'HEAD_UNREACHABLE',
+    message: `Whether the build is still current is not known: ${head.reason}`,
+    cause: head.cause,
   })
-
-const common = (options: ResolvedOptions): Pick<NamedTemplateSpec, 'buildResources' | 'fallbackTemplate'> => ({
-  buildResources: { ...options.resources },
-  ...(options.fallbackTemplate === undefined ? {} : { fallbackTemplate: options.fallbackTemplate }),
-})
-
-const secretsOf = (repository: Repository, values: Readonly<Record<string, string>>): readonly string[] => [
-  ...(repository.token === undefined ? [] : [repository.token]),
-  ...Object.values(values),
-]
-
-/** Nothing of it names or contains the repository's code: a reader that does not know `refused` cannot boot it either. */
-const refuse = (
-  options: ResolvedOptions,
-  context: ResolveContext,
-  name: string,
-  code: RepoTemplateErrorCode,
-  message: string,
-  cause: unknown,
-): Prepared => {
-  const ref = `${name}:refused`
-  context.onEvent?.({ type: 'warning', code, message, ref })
-  return {
-    status: 'refused',
-    error: new RepoTemplateError({ code, message, ...(cause === undefined ? {} : { cause }) }),
-    spec: {
-      ref,
-      template: createDefaultMountableTemplate({ ...options.resources, nodeVersion: options.nodeVersion }).template,
-      refused: { code, message },
-      ...common(options),
-    },
-  }
 }

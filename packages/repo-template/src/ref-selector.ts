@@ -2,19 +2,27 @@ import { digestText } from '@warmbox/identity'
 import { RepoTemplateError } from './errors.ts'
 
 /** Which commit of the repository is meant. */
-export type RefSelector =
-  | { readonly kind: 'default' }
-  | { readonly kind: 'branch'; readonly name: string }
-  | { readonly kind: 'tag'; readonly name: string }
-  | { readonly kind: 'pull'; readonly number: number }
+export interface RefSelector {
+  /** As the server advertises it, such as `HEAD` or `refs/heads/main`. */
+  readonly ref: string
+  /** For messages to a person. */
+  readonly description: string
+  /** As the option it came from. */
+  readonly selection: RefSelection
+  /**
+   * Keeps the moving tags of a line of development apart: `current` is the default branch's alone, a named branch has
+   * `current-<hash>`. Absent for a tag and a pull request, which have no moving tag: never advanced, never stale.
+   */
+  readonly lineSuffix: string | undefined
+}
 
 export interface RefSelection {
   /** A branch other than the default one, without `refs/heads/`. */
-  readonly branch?: string
+  readonly branch?: string | undefined
   /** A tag, without `refs/tags/`; an annotated one means the commit it points to. */
-  readonly tag?: string
+  readonly tag?: string | undefined
   /** Number of a pull request, as under `refs/pull/<number>/head`. */
-  readonly pull?: number
+  readonly pull?: number | undefined
 }
 
 /** What `git check-ref-format` refuses, plus a leading dash, which git would read as an option. */
@@ -48,8 +56,19 @@ export const parseRefSelection = ({ branch, tag, pull }: RefSelection): RefSelec
       message: 'Only one of branch, tag and pull can say which commit is meant',
     })
   }
-  if (branch !== undefined) return { kind: 'branch', name: assertRefName(branch, 'branch') }
-  if (tag !== undefined) return { kind: 'tag', name: assertRefName(tag, 'tag') }
+  if (branch !== undefined) {
+    const name = assertRefName(branch, 'branch')
+    return {
+      ref: `refs/heads/${name}`,
+      description: `branch '${name}'`,
+      selection: { branch: name },
+      lineSuffix: `-${digestText(name).slice(0, 16)}`,
+    }
+  }
+  if (tag !== undefined) {
+    const name = assertRefName(tag, 'tag')
+    return { ref: `refs/tags/${name}`, description: `tag '${name}'`, selection: { tag: name }, lineSuffix: undefined }
+  }
   if (pull !== undefined) {
     if (!Number.isSafeInteger(pull) || pull < 1) {
       throw new RepoTemplateError({
@@ -58,65 +77,12 @@ export const parseRefSelection = ({ branch, tag, pull }: RefSelection): RefSelec
         message: 'pull must be the number of a pull request, 1 or above',
       })
     }
-    return { kind: 'pull', number: pull }
+    return {
+      ref: `refs/pull/${pull}/head`,
+      description: `pull request ${pull}`,
+      selection: { pull },
+      lineSuffix: undefined,
+    }
   }
-  return { kind: 'default' }
-}
-
-/** The ref as the server advertises it. */
-export const refNameOf = (selector: RefSelector): string => {
-  switch (selector.kind) {
-    case 'default':
-      return 'HEAD'
-    case 'branch':
-      return `refs/heads/${selector.name}`
-    case 'tag':
-      return `refs/tags/${selector.name}`
-    case 'pull':
-      return `refs/pull/${selector.number}/head`
-  }
-}
-
-/** For messages to a person. */
-export const describeSelector = (selector: RefSelector): string => {
-  switch (selector.kind) {
-    case 'default':
-      return 'default branch'
-    case 'branch':
-      return `branch '${selector.name}'`
-    case 'tag':
-      return `tag '${selector.name}'`
-    case 'pull':
-      return `pull request ${selector.number}`
-  }
-}
-
-/**
- * The suffix that keeps the moving tags of a line of development apart: `current` is the default branch's alone, a
- * named branch has `current-<hash>`. A tag or a pull request has no moving tag: it is never advanced and never stale.
- */
-export const lineSuffix = (selector: RefSelector): string | undefined => {
-  switch (selector.kind) {
-    case 'default':
-      return ''
-    case 'branch':
-      return `-${digestText(selector.name).slice(0, 16)}`
-    case 'tag':
-    case 'pull':
-      return undefined
-  }
-}
-
-/** The selection as its option. */
-export const selectionOf = (selector: RefSelector): RefSelection => {
-  switch (selector.kind) {
-    case 'default':
-      return {}
-    case 'branch':
-      return { branch: selector.name }
-    case 'tag':
-      return { tag: selector.name }
-    case 'pull':
-      return { pull: selector.number }
-  }
+  return { ref: 'HEAD', description: 'default branch', selection: {}, lineSuffix: '' }
 }

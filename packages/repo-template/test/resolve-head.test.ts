@@ -258,21 +258,6 @@ describe('a redirect', () => {
 })
 
 describe('git in place of the one request', () => {
-  /** A compressed answer is one the request cannot read; git can. */
-  const compressed = async () => {
-    let first = true
-    return widgets({
-      intercept: (_request, response) => {
-        if (!first) return false
-        first = false
-        return answer(response, 200, {
-          'content-type': 'application/x-git-upload-pack-advertisement',
-          'content-encoding': 'gzip',
-        })
-      },
-    })
-  }
-
   test('answers where the host compresses, and the token is in no argument', async () => {
     const { access, server, sha } = await compressed()
     const git = await recordGit()
@@ -387,6 +372,21 @@ test('no outcome shows the token', async () => {
   const text = `${JSON.stringify(outcomes)} ${inspect(outcomes, { depth: 10, showHidden: true })}`
   expect(needles.filter((needle) => text.includes(needle))).toEqual([])
 })
+
+/** A compressed answer is one the request cannot read; git can. */
+const compressed = async () => {
+  let first = true
+  return widgets({
+    intercept: (_request, response) => {
+      if (!first) return false
+      first = false
+      return answer(response, 200, {
+        'content-type': 'application/x-git-upload-pack-advertisement',
+        'content-encoding': 'gzip',
+      })
+    },
+  })
+}
 
 const packet = (line: string): string => `${(line.length + 5).toString(16).padStart(4, '0')}${line}\n`
 

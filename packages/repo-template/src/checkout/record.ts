@@ -9,13 +9,13 @@ export interface CheckoutRecord {
   readonly path: string
   /** Commit checked out. */
   readonly sha: string
-  /** Hash over the lockfiles setup ran with. */
+  /** Hash over the lockfiles setup last ran with; empty where it never did. */
   readonly lockfiles: string
   /** Hash over what differs in tracked files from the commit, which right after setup is what setup changed. */
   readonly worktree: string
   /** Last clone or checkout, ISO 8601 in UTC. */
   readonly clonedAt: string
-  /** Last successful setup, ISO 8601 in UTC. */
+  /** Last successful setup, ISO 8601 in UTC; empty where it never ran. */
   readonly builtAt: string
 }
 
@@ -79,14 +79,23 @@ export const measureLines: readonly string[] = [
   'warmbox_worktree="$(git -c core.fsmonitor=false diff --no-ext-diff --no-textconv --binary HEAD | git hash-object --stdin)"',
 ]
 
-/** Lines that write the record of the checkout in the current directory after a successful setup. */
-export const recordLines = (record: { repository: string; path: string }): readonly string[] => [
+export interface RecordInputs {
+  readonly repository: string
+  readonly path: string
+  /** Instead of the lockfiles of the checkout: those setup last ran with. */
+  readonly lockfiles?: string
+  /** Instead of now. */
+  readonly builtAt?: string
+}
+
+/** Lines that write the record of the checkout in the current directory. */
+export const recordLines = ({ repository, path, lockfiles: baked, builtAt }: RecordInputs): readonly string[] => [
   ...measureLines,
   'warmbox_git_directory="$(git rev-parse --absolute-git-dir)"',
   `printf '{"version":1,"repository":%s,"path":%s,"sha":"%s","lockfiles":"%s","worktree":"%s","clonedAt":"%s","builtAt":"%s"}\\n' \\`,
-  `  ${quoteShell(JSON.stringify(record.repository))} ${quoteShell(JSON.stringify(record.path))} \\`,
-  '  "$(git rev-parse --verify HEAD)" "$warmbox_lockfiles" "$warmbox_worktree" \\',
-  '  "$(date -u -r "$warmbox_git_directory/HEAD" +%Y-%m-%dT%H:%M:%SZ)" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" \\',
+  `  ${quoteShell(JSON.stringify(repository))} ${quoteShell(JSON.stringify(path))} \\`,
+  `  "$(git rev-parse --verify HEAD)" ${baked === undefined ? '"$warmbox_lockfiles"' : quoteShell(baked)} "$warmbox_worktree" \\`,
+  `  "$(date -u -r "$warmbox_git_directory/HEAD" +%Y-%m-%dT%H:%M:%SZ)" ${builtAt === undefined ? '"$(date -u +%Y-%m-%dT%H:%M:%SZ)"' : quoteShell(builtAt)} \\`,
   `  > "$warmbox_git_directory/${RECORD_IN_GIT}.new"`,
   `mv -f -- "$warmbox_git_directory/${RECORD_IN_GIT}.new" "$warmbox_git_directory/${RECORD_IN_GIT}"`,
 ]
@@ -104,21 +113,11 @@ export const parseRecord = (text: string): CheckoutRecord | undefined => {
   }
   if (typeof value !== 'object' || value === null || !('version' in value) || value.version !== 1) return undefined
   const fields = new Map<string, unknown>(Object.entries(value))
-  const text_ = (name: (typeof textFields)[number]): string | undefined => {
+  const texts = textFields.flatMap((name) => {
     const field = fields.get(name)
-    return typeof field === 'string' ? field : undefined
-  }
-  const [repository, path, sha, lockfileHash, worktree, clonedAt, builtAt] = textFields.map(text_)
-  if (
-    repository === undefined ||
-    path === undefined ||
-    sha === undefined ||
-    lockfileHash === undefined ||
-    worktree === undefined ||
-    clonedAt === undefined ||
-    builtAt === undefined
-  ) {
-    return undefined
-  }
+    return typeof field === 'string' ? [field] : []
+  })
+  if (texts.length !== textFields.length) return undefined
+  const [repository = '', path = '', sha = '', lockfileHash = '', worktree = '', clonedAt = '', builtAt = ''] = texts
   return { version: 1, repository, path, sha, lockfiles: lockfileHash, worktree, clonedAt, builtAt }
 }

@@ -28,9 +28,15 @@ export const extraCertificates = async (
   return found
 }
 
+interface TlsModule {
+  /** From Node 22.15 on. */
+  readonly getCACertificates?: (type: 'default') => readonly string[]
+  /** Those Node came with. */
+  readonly rootCertificates: readonly string[]
+}
+
 /** The authorities this runtime trusts by itself, in PEM. */
 export const systemCertificates = async (): Promise<readonly string[]> => {
-  // Node 22.15 added the complete list; before it only the bundled one can be read.
-  const { getCACertificates, rootCertificates }: Partial<typeof import('node:tls')> = await import('node:tls')
-  return getCACertificates?.('default') ?? rootCertificates ?? []
+  const tls: TlsModule = await import('node:tls')
+  return tls.getCACertificates?.('default') ?? tls.rootCertificates
 }

@@ -15,13 +15,13 @@ const responseStatus = /<= Recv header: HTTP\/[\d.]+ (\d{3})\b/g
  * trace, never from its messages.
  */
 export const lookupWithGit = async (lookup: Lookup): Promise<LookupAnswer> => {
-  const [{ mkdtemp, rm, writeFile }, { tmpdir }, { join }] = await Promise.all([
+  const [{ mkdtemp, rm, writeFile }, { tmpdir }, path] = await Promise.all([
     import('node:fs/promises'),
     import('node:os'),
     import('node:path'),
   ])
   // A directory outside of every repository: the configuration of one would take part.
-  const directory = await mkdtemp(join(tmpdir(), 'warmbox-head-'))
+  const directory = await mkdtemp(path.join(tmpdir(), 'warmbox-head-'))
   try {
     const environment = hostGitEnvironment(lookup.environment, [
       ['protocol.version', '0'],
@@ -34,7 +34,7 @@ export const lookupWithGit = async (lookup: Lookup): Promise<LookupAnswer> => {
     environment['GIT_TRACE_CURL_NO_DATA'] = '1'
     if (lookup.certificates.length > 0) {
       // git trusts the file it is given and nothing else.
-      const bundle = join(directory, 'authorities.pem')
+      const bundle = path.join(directory, 'authorities.pem')
       await writeFile(bundle, [...(await systemCertificates()), ...lookup.certificates].join('\n'), { mode: 0o600 })
       environment['GIT_SSL_CAINFO'] = bundle
     }

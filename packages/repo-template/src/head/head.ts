@@ -34,11 +34,11 @@ export type Head =
 
 export interface HeadOptions extends RefSelection {
   /** PEM certificates trusted in addition to the system's. */
-  readonly certificateAuthority?: string
+  readonly certificateAuthority?: string | undefined
   /** Longest lookup in milliseconds. Default 10 000. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Ends the lookup with its reason. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /**

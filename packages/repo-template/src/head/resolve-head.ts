@@ -1,7 +1,7 @@
 import { basicCredential } from '../credential.ts'
 import { DeadlineError, withDeadline } from '../deadline.ts'
 import { assertKnownKeys } from '../known-keys.ts'
-import { parseRefSelection, refNameOf } from '../ref-selector.ts'
+import { parseRefSelection } from '../ref-selector.ts'
 import { parseAccess, type RepositoryAccess } from '../repository-access.ts'
 import { CertificateFileError, extraCertificates } from './certificates.ts'
 import { lookupWithGit } from './git-lookup.ts'
@@ -25,7 +25,7 @@ const known: readonly (keyof HeadOptions)[] = ['branch', 'tag', 'pull', 'certifi
  */
 export const resolveHead = async (access: RepositoryAccess, options: HeadOptions = {}): Promise<Head> => {
   assertKnownKeys(options, known, 'A head lookup')
-  const ref = refNameOf(parseRefSelection(options))
+  const { ref } = parseRefSelection(options)
   const timeout = timeoutOf(options.timeoutMs, 'timeoutMs', DEFAULT_HEAD_TIMEOUT_MS)
   const { clone, token } = parseAccess(access)
   try {
