@@ -1,3 +1,3 @@
 import { suite } from '../../vitest.shared.ts'
 
-export default suite()
+export default suite({ setupFiles: ['test/support/network.ts'] })

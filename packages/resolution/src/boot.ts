@@ -199,13 +199,14 @@ class Climb<T> {
     this.#log.add({ rung, ref, outcome: 'skipped', code: 'QUOTA_EXCEEDED', reason })
   }
 
-  async #boot({ fact, ref, role, rung, thenBuild }: Extract<Step, { do: 'boot' }>): Promise<Booted<T>> {
+  async #boot(step: Extract<Step, { do: 'boot' }>): Promise<Booted<T>> {
+    const { fact, ref, role, rung } = step
     const { signal } = this.#options
     const candidate = this.#candidateOf(role)
     try {
       const value = await this.#goal.boot(candidate, ref, signal, rung)
       this.#log.add({ rung, ref, outcome: this.#goal.outcome })
-      this.#afterwards(role, rung, thenBuild)
+      this.#afterwards(step)
       return { value }
     } catch (error) {
       if (classifyBootError(error) === 'propagate') {
@@ -224,7 +225,7 @@ class Climb<T> {
   }
 
   /** What the session need not wait for. It begins after the boot, so that a start which fails leaves nothing behind. */
-  #afterwards(role: Role, rung: Rung, thenBuild: { readonly ref: string; readonly force: boolean } | undefined): void {
+  #afterwards({ ref, role, rung, thenBuild }: Extract<Step, { do: 'boot' }>): void {
     const target = this.#ladder.targets.get(role)
     if (target === undefined) return
     const context = { ...this.#obtainContext(), signal: new AbortController().signal }
@@ -232,7 +233,7 @@ class Climb<T> {
       const options = { force: thenBuild.force, background: true, despiteFailure: false }
       this.#leave(obtain(target, context, options), target.ref)
     } else if (rung === 'exact' && target.isCurrent !== undefined) {
-      this.#leave(heal(target, context, tagsLeftBehind), target.ref)
+      this.#leave(heal({ ...target, ref }, context, tagsLeftBehind), ref)
     }
   }
 

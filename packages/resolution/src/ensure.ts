@@ -3,7 +3,7 @@ import { createEmitter } from './emitter.ts'
 import { ResolutionError } from './errors.ts'
 import { obtain } from './obtain.ts'
 import { resolveOptions, type ResolveTemplateOptions } from './options.ts'
-import { prepareTarget } from './prepare.ts'
+import { prepareNamed } from './prepare.ts'
 import type { NamedTemplateSpec } from './spec.ts'
 
 export interface EnsureTemplateOptions extends Pick<
@@ -34,35 +34,32 @@ export async function ensureTemplate(
   const resolved = resolveOptions(options)
   const { api, signal } = resolved
   signal.throwIfAborted()
-  const target = prepareTarget(spec, resolved)
-  const { ref } = target
+  const { ref, target } = prepareNamed(spec, resolved)
   if (spec.refused !== undefined) {
     throw new ResolutionError({ code: 'ACCESS_REFUSED', message: target.redactor.text(spec.refused.message) })
   }
   const context = { ...resolved, emit: createEmitter(options.onEvent, target.redactor) }
   const force = options.force ?? false
-  const status = await api.status(ref, signal)
-  switch (status) {
-    case 'foreign':
-      throw new ResolutionError({
-        code: 'TEMPLATE_FOREIGN',
-        message: `The name of '${ref}' belongs to another account`,
-        hint: 'Choose another name',
-      })
-    case 'ready':
-      if (!force) {
-        throwIfAny(await heal(target, context, tagsElsewhere))
-        return { ref, action: 'reused' }
-      }
-      break
-    case 'missing':
-      break
+  for (const candidate of new Set([ref, target.ref])) {
+    const status = await api.status(candidate, signal)
+    if (status === 'foreign') throw foreign(candidate)
+    if (status === 'ready' && !force) {
+      throwIfAny(await heal({ ...target, ref: candidate }, context, tagsElsewhere))
+      return { ref: candidate, action: 'reused' }
+    }
   }
   const { advanceError } = await obtain(target, context, { force, background: false, despiteFailure: true })
   // A second try: the one made together with the build may have met a passing trouble.
   if (advanceError !== undefined) throwIfAny(await advance(target, context))
-  return { ref, action: 'built' }
+  return { ref: target.ref, action: 'built' }
 }
+
+const foreign = (ref: string): ResolutionError =>
+  new ResolutionError({
+    code: 'TEMPLATE_FOREIGN',
+    message: `The name of '${ref}' belongs to another account`,
+    hint: 'Choose another name',
+  })
 
 function throwIfAny(error: unknown): void {
   if (error !== undefined) throw error

@@ -56,9 +56,11 @@ export async function shareFlight(
   try {
     return { result: await untilAborted(flight.work, waiter.signal), launchedHere: present === undefined }
   } finally {
-    flight.listeners.delete(waiter.listener)
     flight.waiters -= 1
-    if (flight.waiters === 0 && flights.get(key) === flight) {
+    if (flight.waiters > 0) {
+      flight.listeners.delete(waiter.listener)
+    } else if (flights.get(key) === flight) {
+      // The last one keeps listening, to hear how the work it stops comes to its end.
       flights.delete(key)
       flight.controller.abort(waiter.signal.reason)
     }

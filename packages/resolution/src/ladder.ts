@@ -27,6 +27,8 @@ export type Candidate =
       readonly role: Role
       readonly ref: string
       readonly staleRef: string | undefined
+      /** What a build is made under; mostly `ref` itself. */
+      readonly buildRef: string
     }
 
 /** An answer to "is it ready", or `unanswered` where the platform could not tell. */
@@ -113,7 +115,7 @@ function stepOfExisting({ role, ref, strict }: Existing, known: CandidateFacts):
 }
 
 function stepOfBuildable(candidate: Buildable, known: CandidateFacts, buildingRefused: boolean): Step | undefined {
-  const { role, ref, staleRef } = candidate
+  const { role, ref, staleRef, buildRef } = candidate
 
   // exact: asked first, booted when ready. Where the platform cannot tell, create can.
   if (known.ready === undefined) return { do: 'ask', role, fact: 'ready', rung: readyRung(role), ref }
@@ -124,18 +126,21 @@ function stepOfBuildable(candidate: Buildable, known: CandidateFacts, buildingRe
   }
 
   // stale: a ready earlier build serves this session, the wanted one is built for the next.
-  const force = known.readyBoot === 'unusable'
+  const force = known.readyBoot === 'unusable' && buildRef === ref
   if (staleRef !== undefined) {
     if (known.stale === undefined) return { do: 'ask', role, fact: 'stale', rung: 'stale', ref: staleRef }
     if (isWorthBooting(known.stale) && known.staleBoot === undefined) {
-      const thenBuild = buildingRefused ? undefined : { ref, force }
+      const thenBuild = buildingRefused ? undefined : { ref: buildRef, force }
       return { do: 'boot', role, fact: 'staleBoot', rung: 'stale', ref: staleRef, thenBuild }
     }
   }
 
   // joined, built: one build for everybody who wants this ref.
-  const built = stepOfBuild(candidate, 'build', known.build, known.buildBoot, force, buildingRefused)
-  if (built !== undefined || role !== 'default') return built
+  // A default template that is ready and yet cannot be booted leaves this out: building it is building it again.
+  if (role !== 'default' || !force) {
+    const built = stepOfBuild(candidate, 'build', known.build, known.buildBoot, force, buildingRefused)
+    if (built !== undefined || role !== 'default') return built
+  }
 
   // rebuilt: the last template there is gets one more build, unless that could only repeat the answer.
   if (known.build !== undefined && !isWorthRepeating(known.build)) return undefined
@@ -143,7 +148,7 @@ function stepOfBuildable(candidate: Buildable, known: CandidateFacts, buildingRe
 }
 
 function stepOfBuild(
-  { role, ref }: Buildable,
+  { role, buildRef: ref }: Buildable,
   fact: BuildFact,
   outcome: BuildOutcome | undefined,
   boot: 'unusable' | undefined,

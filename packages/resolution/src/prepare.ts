@@ -101,10 +101,14 @@ async function prepareNamedSpec(spec: NamedTemplateSpec, options: PrepareOptions
   return { ...ladderOf(prepared, resources), redactor, refused }
 }
 
-/** A named spec alone, for callers that climb no ladder. */
-export function prepareTarget(spec: NamedTemplateSpec, options: Pick<PrepareOptions, 'resources'>): BuildTarget {
+/** A named spec alone, for callers that climb no ladder: what to ask for and what to build. */
+export function prepareNamed(
+  spec: NamedTemplateSpec,
+  options: Pick<PrepareOptions, 'resources'>,
+): { readonly ref: string; readonly target: BuildTarget } {
   const resources = resourcesOf({ ...options.resources, ...spec.buildResources })
-  return named('wanted', spec, resources, createRedactor(spec.redact ?? [])).target
+  const { candidate, target } = named('wanted', spec, resources, createRedactor(spec.redact ?? []))
+  return { ref: candidate.ref, target }
 }
 
 /** One rung: the fallback of a fallback is not looked at, and neither is its earlier build. */
@@ -122,7 +126,7 @@ async function prepareFallback(
 function ladderOf(prepared: readonly Prepared[], resources: Required<TemplateResources>): PreparedLadder {
   const mountable = createDefaultMountableTemplate(resources)
   const ref = withTag(mountable.id)
-  const all = [...prepared, buildable('default', undefined, { ...plainTarget(ref, mountable.template, resources) })]
+  const all = [...prepared, buildable('default', plainTarget(ref, mountable.template, resources))]
   return {
     candidates: all.map(({ candidate }) => candidate),
     targets: new Map(all.flatMap(({ candidate, target }) => (target === undefined ? [] : [[candidate.role, target]]))),
@@ -157,7 +161,7 @@ async function unnamed(
     })
   })
   const ref = withTag(contentTemplateName({ template: content, ...resources }))
-  return buildable(role, undefined, plainTarget(ref, template, resources))
+  return buildable(role, plainTarget(ref, template, resources))
 }
 
 function named(
@@ -166,16 +170,22 @@ function named(
   resources: Required<TemplateResources>,
   redactor: Redactor,
 ): PreparedBuild {
-  const { isCurrent, staleRef, template } = spec
+  const { buildRef: givenBuildRef, isCurrent, staleRef, template } = spec
   const where = role === 'wanted' ? '' : 'fallbackTemplate.'
   const ref = checked(`${where}ref`, () => withTag(spec.ref))
   const stale = staleRef === undefined ? undefined : checked(`${where}staleRef`, () => withTag(staleRef))
+  const buildRef = checked(`${where}buildRef`, () => withTag(givenBuildRef ?? ref))
   const buildTags = (spec.buildTags ?? []).map((tag) => checked(`${where}buildTags`, () => assertTag(tag)))
-  return buildable(role, stale, { ref, template, resources, buildTags, isCurrent, redactor })
+  const target = { ref: buildRef, template, resources, buildTags, isCurrent, redactor }
+  return buildable(role, target, { ref, staleRef: stale })
 }
 
-const buildable = (role: Role, staleRef: string | undefined, target: BuildTarget): PreparedBuild => ({
-  candidate: { kind: 'buildable', role, ref: target.ref, staleRef },
+const buildable = (
+  role: Role,
+  target: BuildTarget,
+  { ref = target.ref, staleRef }: { readonly ref?: string; readonly staleRef?: string | undefined } = {},
+): PreparedBuild => ({
+  candidate: { kind: 'buildable', role, ref, staleRef, buildRef: target.ref },
   target: Object.freeze(target),
 })
 

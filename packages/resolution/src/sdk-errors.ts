@@ -47,9 +47,9 @@ export function errorOfResponse(operation: string, response: Response, body: unk
 }
 
 /** The error for a request that got no usable answer. A caller that aborted gets its own reason instead. */
-export function errorOfFailure(operation: string, cause: unknown): ResolutionError {
+export function errorOfFailure(operation: string, cause: unknown, isOverdue: boolean): ResolutionError {
   if (cause instanceof ResolutionError) return cause
-  if (cause instanceof DOMException && cause.name === 'TimeoutError') {
+  if (isOverdue) {
     return new ResolutionError({
       code: 'REQUEST_TIMEOUT',
       message: `E2B did not answer in time when asked to ${operation}`,

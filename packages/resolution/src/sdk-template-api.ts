@@ -198,7 +198,8 @@ class SdkTemplateApi implements TemplateApi {
       return await send(client, requestSignal === undefined ? {} : { signal: requestSignal })
     } catch (error) {
       merged?.throwIfAborted()
-      throw errorOfFailure(operation, error)
+      // The deadline of the request is all that is left to have aborted it.
+      throw errorOfFailure(operation, error, requestSignal?.aborted ?? false)
     }
   }
 }

@@ -25,6 +25,11 @@ export interface NamedTemplateSpec {
   fallbackTemplate?: string | TemplateBuilder | NamedTemplateSpec
   /** Ref of an earlier good build. Booted at once where `ref` is missing, while `ref` is built in the background. */
   staleRef?: string
+  /**
+   * Where neither `ref` nor `staleRef` is ready, this ref is looked up and built instead of `ref`: for a `ref` that only
+   * ever points to builds made under other names. Default: `ref` itself.
+   */
+  buildRef?: string
   /** Tags moved to a build of `ref` after it succeeded, never before. */
   buildTags?: string[]
   /** Size of the build, also asked of every lower rung. */

@@ -1,0 +1,166 @@
+import { ensureTemplate, settleBackgroundBuilds } from '@warmbox/resolution'
+import { describe, expect, test } from 'vitest'
+import { failing, problem } from './support/fake-platform.ts'
+import { named, REF, rejection, STALE, World } from './support/world.ts'
+
+const NEWER = 'mastra-repo-abc:sha-2'
+const isCurrent = async (): Promise<boolean> => true
+const isOld = async (): Promise<boolean> => false
+
+describe('after a build', () => {
+  test('the build carries its own tag alone, its other tags move once it is ready', async () => {
+    const world = new World()
+    world.api.fault = ({ method }) => {
+      if (method === 'assignTags') expect(world.api.buildOf(REF)?.state).toBe('ready')
+    }
+    await world.start(named({ buildTags: ['Current', 'latest'] }))
+    expect(world.api.builds.map(({ ref }) => ref)).toEqual([REF])
+    expect(world.eventsOf('advance')).toEqual([
+      { type: 'advance', ref: REF, tags: ['current', 'latest'], outcome: 'moved' },
+    ])
+    expect(world.api.buildOf(STALE)?.id).toBe(world.api.buildOf(REF)?.id)
+  })
+
+  test('that failed, no tag moves', async () => {
+    const world = new World()
+    world.api.scripts.push({ end: { message: 'no', step: '2' } })
+    await world.start(named({ buildTags: ['current'] }))
+    expect(world.api.count('assignTags')).toBe(0)
+  })
+
+  test('of content that is no longer current, no tag moves back', async () => {
+    const world = new World()
+    const newer = world.api.seed(NEWER, 'ready')
+    await world.api.assignTags(NEWER, ['current'])
+    await world.start(named({ buildTags: ['current'], isCurrent: isOld }))
+    expect(world.api.buildOf(STALE)?.id).toBe(newer.id)
+    expect(world.eventsOf('advance')).toMatchObject([{ outcome: 'superseded' }])
+  })
+
+  test('whose currency cannot be told, no tag moves and the session starts', async () => {
+    const world = new World()
+    const unreachable = () => Promise.reject(new Error('head unreachable'))
+    const result = await world.start(named({ buildTags: ['current'], isCurrent: unreachable }))
+    expect(result.rung).toBe('built')
+    expect(world.eventsOf('advance')).toMatchObject([{ outcome: 'failed', reason: 'head unreachable' }])
+    expect(world.api.count('assignTags')).toBe(0)
+  })
+
+  test('somebody else made, the tags move too', async () => {
+    const world = new World()
+    world.api.seed(REF, 'building')
+    await world.start(named({ buildTags: ['current'] }))
+    expect(world.api.buildOf(STALE)?.id).toBe(world.api.buildOf(REF)?.id)
+  })
+})
+
+describe('a later session that finds the ref ready', () => {
+  test('moves a tag the building process left behind', async () => {
+    const world = new World()
+    world.api.seed(STALE, 'ready')
+    world.clock.advance(1_000)
+    const exact = world.api.seed(REF, 'ready')
+    await world.start(named({ buildTags: ['current'], isCurrent }))
+    await settleBackgroundBuilds()
+    expect(world.api.buildOf(STALE)?.id).toBe(exact.id)
+  })
+
+  test('leaves a tag alone that was moved after the ref was requested', async () => {
+    const world = new World()
+    world.api.seed(REF, 'ready')
+    world.clock.advance(1_000)
+    const chosen = world.api.seed(STALE, 'ready')
+    await world.start(named({ buildTags: ['current'], isCurrent }))
+    await settleBackgroundBuilds()
+    expect(world.api.buildOf(STALE)?.id).toBe(chosen.id)
+  })
+
+  test('moves nothing when the ref is not the current one', async () => {
+    const world = new World()
+    world.api.seed(REF, 'ready')
+    await world.start(named({ buildTags: ['current'], isCurrent: isOld }))
+    await settleBackgroundBuilds()
+    expect(world.api.count('assignTags')).toBe(0)
+  })
+
+  test('asks nothing about tags where nobody can tell what is current', async () => {
+    const world = new World()
+    world.api.seed(REF, 'ready')
+    await world.start(named({ buildTags: ['current'] }))
+    await settleBackgroundBuilds()
+    expect(world.api.calls.map(({ method }) => method)).toEqual(['status'])
+  })
+})
+
+describe('ensureTemplate', () => {
+  const ensure = (world: World, changes: Parameters<typeof named>[0] = {}, force = false) => {
+    const { api, clock, onEvent, random } = world.options
+    return ensureTemplate(named(changes), { api, clock, onEvent, random, force })
+  }
+
+  test('builds what is missing and moves the tags before it answers', async () => {
+    const world = new World()
+    expect(await ensure(world, { buildTags: ['current'] })).toEqual({ ref: REF, action: 'built' })
+    expect(world.api.buildOf(STALE)?.id).toBe(world.api.buildOf(REF)?.id)
+  })
+
+  test('reuses what is ready and catches up on its tags', async () => {
+    const world = new World()
+    const exact = world.api.seed(REF, 'ready')
+    expect(await ensure(world, { buildTags: ['current'], isCurrent })).toEqual({ ref: REF, action: 'reused' })
+    expect(world.api.buildOf(STALE)?.id).toBe(exact.id)
+    expect(world.api.count('requestBuild')).toBe(0)
+  })
+
+  test('boots and builds nothing lower: neither an earlier build nor a fallback', async () => {
+    const world = new World()
+    world.api.seed(STALE, 'ready')
+    world.api.scripts.push({ end: { message: 'exit 1', step: '3' } })
+    const error = await rejection(ensure(world, { staleRef: STALE, fallbackTemplate: 'other' }))
+    expect(error).toMatchObject({ code: 'BUILD_STEP_FAILED', step: '3' })
+    expect(world.api.builds).toHaveLength(2)
+  })
+
+  test('reports somebody else’s build as built', async () => {
+    const world = new World()
+    world.api.seed(REF, 'building')
+    expect(await ensure(world)).toEqual({ ref: REF, action: 'built' })
+    expect(world.api.count('requestBuild')).toBe(0)
+  })
+
+  test('builds again when forced, although a build is ready', async () => {
+    const world = new World()
+    world.api.seed(REF, 'ready')
+    expect(await ensure(world, {}, true)).toEqual({ ref: REF, action: 'built' })
+    expect(world.api.count('requestBuild')).toBe(1)
+  })
+
+  test('is the way past a remembered failure, and clears it', async () => {
+    const world = new World()
+    world.api.scripts.push({ end: { message: 'exit 1', step: '3' } })
+    await world.start(named())
+    expect(await ensure(world)).toEqual({ ref: REF, action: 'built' })
+  })
+
+  test('rejects when the tags cannot be moved', async () => {
+    const world = new World()
+    world.api.fault = failing('assignTags', () => problem('PLATFORM'))
+    expect(await rejection(ensure(world, { buildTags: ['current'] }))).toMatchObject({ code: 'PLATFORM' })
+  })
+
+  test('refuses a name of another account and content that may not be used', async () => {
+    const world = new World()
+    world.api.foreign.add(REF)
+    expect(await rejection(ensure(world))).toMatchObject({ code: 'TEMPLATE_FOREIGN' })
+    const refused = { code: 'ACCESS_DENIED', message: 'the host answered 403' }
+    expect(await rejection(ensure(world, { refused }))).toMatchObject({ code: 'ACCESS_REFUSED' })
+    expect(world.api.count('requestBuild')).toBe(0)
+  })
+
+  test('many calls at once: one build', async () => {
+    const world = new World()
+    const results = await Promise.all(Array.from({ length: 8 }, () => ensure(world)))
+    expect(results).toEqual(Array(8).fill({ ref: REF, action: 'built' }))
+    expect(world.api.count('requestBuild')).toBe(1)
+  })
+})
