@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import { RuntimeError } from '../port.ts'
 import type { AgentCalls, AgentEvent, AgentMethod, AgentReply } from './agent/contract.ts'
 import { createProtocol, type Frame, type FrameKind, type SendWindow } from './agent/protocol.ts'
+import { isEvent, isReply, resultChecks } from './results.ts'
 
 export interface CallHandlers {
   data?(payload: Buffer, kind: 'data' | 'standard-error'): void
@@ -77,10 +78,12 @@ export class MachineChannel {
     handlers: CallHandlers,
   ): Call<AgentCalls[Method]['result']> {
     const id = this.#nextCall++
+    const isResult = resultChecks[method]
     const reply = new Promise<AgentCalls[Method]['result']>((resolve, reject) => {
       const settle = (answer: AgentReply) => {
-        if (answer.ok) resolve(answer.result as AgentCalls[Method]['result'])
-        else reject(new RuntimeError(answer.code, answer.message))
+        if (!answer.ok) reject(new RuntimeError(answer.code, answer.message))
+        else if (isResult(answer.result)) resolve(answer.result)
+        else reject(new RuntimeError('failed', `the machine answered ${method} with something else`))
       }
       if (this.#closed) settle(machineGone)
       else this.#calls.set(id, { handlers, settle })
@@ -129,14 +132,14 @@ export class MachineChannel {
     if (call === undefined) return
     switch (frame.kind) {
       case 'reply':
-        call.settle(JSON.parse(frame.payload.toString()) as AgentReply)
+        call.settle(parse(frame.payload, isReply))
         break
       case 'data':
       case 'standard-error':
         call.handlers.data?.(frame.payload, frame.kind)
         break
       case 'event':
-        call.handlers.event?.(JSON.parse(frame.payload.toString()) as AgentEvent)
+        call.handlers.event?.(parse(frame.payload, isEvent))
         break
       case 'end':
         call.handlers.end?.()
@@ -149,6 +152,12 @@ export class MachineChannel {
         throw new Error(`a machine sent a ${frame.kind} frame`)
     }
   }
+}
+
+function parse<Value>(payload: Buffer, check: (value: unknown) => value is Value): Value {
+  const value: unknown = JSON.parse(payload.toString())
+  if (!check(value)) throw new Error('a machine sent a malformed frame')
+  return value
 }
 
 const machineGone: AgentReply = { ok: false, code: 'gone', message: 'the machine has ended' }

@@ -5,7 +5,9 @@ export interface Deferred<Value> {
 
 /** A promise that is resolved from outside. */
 export function deferred<Value>(): Deferred<Value> {
-  let resolve: (value: Value) => void = () => undefined
-  const promise = new Promise<Value>((settle) => (resolve = settle))
-  return { promise, resolve: (value) => resolve(value) }
+  const settle: { resolve?: (value: Value) => void } = {}
+  const promise = new Promise<Value>((resolve) => {
+    settle.resolve = resolve
+  })
+  return { promise, resolve: (value) => settle.resolve?.(value) }
 }

@@ -13,7 +13,7 @@ export interface Janitor {
 export function startJanitor(directory: string, userNamespace: UserNamespace): Janitor {
   // Files of a machine may be unreadable to the host user who stands for its root, but not to that root.
   const prefix = userNamespace.singleUser ? userNamespace.enter : []
-  const [command = 'sh', ...args] = [...prefix, 'sh', '-c', janitorScript, 'janitor', directory]
+  const [command, ...args] = [...prefix, 'sh', '-c', janitorScript, 'janitor', directory]
   const child = spawn(command, args, {
     cwd: '/',
     env: toolEnvironment,

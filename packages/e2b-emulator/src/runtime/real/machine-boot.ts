@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Duplex, type Readable } from 'node:stream'
 import { RuntimeError } from '../port.ts'
 import { agentProgram } from './agent/program.ts'
@@ -28,13 +29,29 @@ export async function bootMachine(
 ): Promise<MachineBody> {
   const { plan, userNamespace } = workspace
   if (plan.storage === 'copy') await copyImage(workspace, directory, layers[0] ?? '')
-  const [command = '', ...args] = [
+  else makeDirectories(workspace, directory)
+  const [command, ...args] = [
     ...userNamespace.enter,
     // Whatever happens to this process, SIGKILL included, the machine ends with it.
-    ...['setpriv', '--pdeathsig', 'KILL', '--'],
-    ...['unshare', '--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-child=SIGKILL', '--'],
-    ...['bash', '-c', machineScript, 'warmbox', directory, plan.machine(directory, layers), hostname],
-    ...plan.trees.map(({ key }) => key),
+    'setpriv',
+    '--pdeathsig',
+    'KILL',
+    '--',
+    'unshare',
+    '--mount',
+    '--pid',
+    '--ipc',
+    '--uts',
+    '--fork',
+    '--kill-child=SIGKILL',
+    '--',
+    'bash',
+    '-c',
+    machineScript,
+    'warmbox',
+    directory,
+    plan.machine(directory, layers),
+    hostname,
   ]
   const child = spawn(command, args, {
     cwd: workspace.directory,
@@ -104,6 +121,17 @@ function initOf(pid: number): number | undefined {
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
+  }
+}
+
+/** Done from here, because a process for it would take longer than the mounts. */
+function makeDirectories({ directory: top, plan, userNamespace }: Workspace, directory: string): void {
+  const paths = ['', ...plan.trees.flatMap(({ key }) => [key, `${key}/u`, `${key}/w`])]
+  for (const path of paths.map((name) => join(top, directory, name))) {
+    mkdirSync(path)
+    // Made by whatever umask this process has; the tops of the trees are seen inside.
+    chmodSync(path, 0o755)
+    userNamespace.own(path, 0)
   }
 }
 

@@ -35,7 +35,7 @@ export function createMachineFiles(channel: MachineChannel): MachineFiles {
         call.finish()
         throw error
       }
-      return async () => {
+      return () => {
         call.send('cancel')
         call.finish()
       }

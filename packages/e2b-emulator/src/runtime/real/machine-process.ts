@@ -60,6 +60,7 @@ export async function spawnInMachine(channel: MachineChannel, options: SpawnOpti
     throw error
   })
 
+  const inputClosed = () => new RuntimeError('gone', `process ${pid} no longer reads its input`)
   const assertRunning = () => {
     if (gone) throw new RuntimeError('gone', `process ${pid} has ended`)
   }
@@ -74,14 +75,13 @@ export async function spawnInMachine(channel: MachineChannel, options: SpawnOpti
     },
     async write(data) {
       assertRunning()
-      const closed = () => new RuntimeError('gone', `process ${pid} no longer reads its input`)
-      if (!options.stdin) throw closed()
+      if (!options.stdin) throw inputClosed()
       for (let offset = 0; offset < data.length; offset += channel.chunkBytes) {
         const chunk = data.subarray(offset, offset + channel.chunkBytes)
-        if (!(await input.reserve(chunk.length))) throw closed()
+        if (!(await input.reserve(chunk.length))) throw inputClosed()
         call.send('data', chunk)
       }
-      if (!(await input.drained())) throw closed()
+      if (!(await input.drained())) throw inputClosed()
     },
     async closeStdin() {
       assertRunning()

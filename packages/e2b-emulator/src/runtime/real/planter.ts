@@ -22,23 +22,22 @@ export function createPlanter(directory: string, trees: readonly Tree[], userNam
     if (tree === undefined) throw new Error(`no tree for ${path}`)
     return join(directory, tree.key, tree.target === '/' ? path : path.slice(tree.target.length))
   }
-  const own = (at: string, uid: number) => fs.lchownSync(at, userNamespace.hostId(uid), userNamespace.hostId(uid))
   const makeDirectory = (path: string, mode = 0o755, uid = 0): void => {
     const at = locate(path)
     if (fs.existsSync(at)) return
     if (path !== '/') makeDirectory(dirname(path))
     fs.mkdirSync(at, { recursive: true })
     fs.chmodSync(at, mode)
-    own(at, uid)
+    userNamespace.own(at, uid)
   }
   const adopt = (at: string): void => {
-    own(at, 0)
+    userNamespace.own(at, 0)
     if (fs.lstatSync(at).isDirectory()) for (const name of fs.readdirSync(at)) adopt(join(at, name))
   }
   for (const tree of trees) {
     const at = join(directory, tree.key)
     fs.mkdirSync(at, { recursive: true, mode: 0o755 })
-    own(at, 0)
+    userNamespace.own(at, 0)
   }
   return {
     locate,
@@ -47,13 +46,13 @@ export function createPlanter(directory: string, trees: readonly Tree[], userNam
       makeDirectory(dirname(path))
       const at = locate(path)
       fs.writeFileSync(at, content)
-      own(at, uid)
+      userNamespace.own(at, uid)
       fs.chmodSync(at, mode)
     },
     link(path, target) {
       makeDirectory(dirname(path))
       fs.symlinkSync(target, locate(path))
-      own(locate(path), 0)
+      userNamespace.own(locate(path), 0)
     },
     adopt: (path) => adopt(locate(path)),
   }

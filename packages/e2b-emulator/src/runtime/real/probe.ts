@@ -1,4 +1,4 @@
-import { mkdtempSync, chownSync, mkdirSync } from 'node:fs'
+import { mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findOnHost, runTool } from './commands.ts'
@@ -55,15 +55,27 @@ export async function probeStorage(dataDirectory: string, userNamespace: UserNam
   const directory = mkdtempSync(join(dataDirectory, 'probe-'))
   const janitor = startJanitor(directory, userNamespace)
   try {
-    chownSync(directory, userNamespace.hostId(0), userNamespace.hostId(0))
+    userNamespace.own(directory, 0)
     const proc = `proc ${stage}/proc proc nosuid,nodev,noexec 0 0`
     const overlay = 'userxattr,lowerdir=p/base:empty,upperdir=p/r/u,workdir=p/r/w'
     const attempt = (root: string) =>
       runTool(
         [
           ...userNamespace.enter,
-          ...['unshare', '--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-child=SIGKILL', '--'],
-          ...['bash', '-c', probeScript, 'warmbox', 'p', `${root}\n${proc}`],
+          'unshare',
+          '--mount',
+          '--pid',
+          '--ipc',
+          '--uts',
+          '--fork',
+          '--kill-child=SIGKILL',
+          '--',
+          'bash',
+          '-c',
+          probeScript,
+          'warmbox',
+          'p',
+          `${root}\n${proc}`,
         ],
         { cwd: directory, fds: [userNamespace.fd] },
       )

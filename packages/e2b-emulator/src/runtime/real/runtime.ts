@@ -101,12 +101,12 @@ class RealRuntime implements Runtime {
 
   async inspectImage(image: ImageId): Promise<MountedImage> {
     this.#assertOpen()
-    const { layers, release } = this.#images.acquire(image)
+    const held = this.#images.acquire(image)
     const name = this.#workspace.allocate('inspection')
     try {
-      await this.#show(layers, name)
+      await this.#show(held.layers, name)
     } finally {
-      await release()
+      await held.release()
     }
     return {
       directory: join(this.#workspace.directory, name),

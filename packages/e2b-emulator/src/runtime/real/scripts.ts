@@ -24,8 +24,7 @@ export const channelFd = 4
 export const nodeFd = 5
 
 /**
- * Builds the root and becomes the machine's init. Arguments: the machine's directory, its fstab, its hostname, then the
- * trees. bash, because it closes descriptors above 9; init stays a shell, because a shell reaps orphans and Node does not.
+ * Builds the root and becomes the machine's init. Arguments: the machine's directory, its fstab, its hostname. bash, because it closes descriptors above 9; init stays a shell, because a shell reaps orphans and Node does not.
  */
 export const machineScript = `
 set -eu
@@ -35,8 +34,6 @@ for path in /proc/self/fd/*; do
   case $fd in 0|1|2|${channelFd}|${nodeFd}) ;; *) exec {fd}>&- ;; esac
 done
 directory=$1 table=$2 hostname=$3
-shift 3
-for tree; do mkdir -p "$directory/$tree/u" "$directory/$tree/w"; done
 printf '%s\\n' "$table" >"$directory/fstab"
 mount --all --fstab "$directory/fstab"
 if command -v hostname >/dev/null; then hostname "$hostname"; fi

@@ -1,4 +1,4 @@
-import { chownSync, mkdirSync, mkdtempSync, openSync, closeSync, realpathSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, openSync, closeSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { runTool } from './commands.ts'
 import { startJanitor } from './janitor.ts'
@@ -28,7 +28,7 @@ export function createWorkspace(dataDirectory: string, storage: Storage, userNam
   mkdirSync(dataDirectory, { recursive: true })
   const directory = mkdtempSync(join(realpathSync(dataDirectory), 'runtime-'))
   // The machines' root must be able to work here; it need not be able to walk the path that leads here.
-  chownSync(directory, userNamespace.hostId(0), userNamespace.hostId(0))
+  userNamespace.own(directory, 0)
   const janitor = startJanitor(directory, userNamespace)
   // What overlays take where they want one more lower directory than there is.
   mkdirSync(join(directory, 'empty'))

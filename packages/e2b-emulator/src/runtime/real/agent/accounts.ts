@@ -1,4 +1,4 @@
-import type { AgentFailure, AgentSettings } from './contract.ts'
+import type { AgentSettings } from './contract.ts'
 import type { RuntimeErrorCode } from '../../port.ts'
 
 export interface Account {
@@ -18,7 +18,8 @@ export interface Accounts {
 }
 
 export interface Failures {
-  create(code: RuntimeErrorCode, message: string): AgentFailure
+  /** An error that keeps its code on the way to the host. */
+  create(code: RuntimeErrorCode, message: string): Error
   /** Any thrown value as a code of the port and a sentence. */
   describe(error: unknown): { readonly code: RuntimeErrorCode; readonly message: string }
 }
@@ -34,11 +35,17 @@ export function createFailures(): Failures {
     ENOSPC: 'no-space',
     EDQUOT: 'no-space',
   }
+  const raised = new WeakMap<Error, RuntimeErrorCode>()
   return {
-    create: (code, message) => Object.assign(new Error(message), { runtimeCode: code }),
+    create(code, message) {
+      const error = new Error(message)
+      raised.set(error, code)
+      return error
+    },
     describe(error) {
       if (!(error instanceof Error)) return { code: 'failed', message: String(error) }
-      if ('runtimeCode' in error) return { code: error.runtimeCode as RuntimeErrorCode, message: error.message }
+      const code = raised.get(error)
+      if (code !== undefined) return { code, message: error.message }
       const systemCode = 'code' in error && typeof error.code === 'string' ? error.code : ''
       return { code: codes[systemCode] ?? 'failed', message: error.message }
     },

@@ -3,7 +3,7 @@ import type { RuntimeErrorCode } from '../../port.ts'
 /** What the host asks of the program inside a machine: parameters and result of each call. Types only. */
 export interface AgentCalls {
   spawn: { parameters: SpawnParameters; result: { readonly pid: number } }
-  signal: { parameters: { readonly pid: number; readonly name: string }; result: null }
+  signal: { parameters: { readonly pid: number; readonly name: AgentSignal }; result: null }
   freeze: { parameters: null; result: null }
   thaw: { parameters: null; result: null }
   stat: { parameters: { readonly path: string }; result: AgentFileEntry }
@@ -25,6 +25,13 @@ export interface AgentCalls {
 }
 
 export type AgentMethod = keyof AgentCalls
+
+export type AgentSignal = 'SIGTERM' | 'SIGKILL' | 'SIGINT'
+
+export interface AgentRequest {
+  readonly method: AgentMethod
+  readonly parameters: never
+}
 
 export interface SpawnParameters {
   readonly command: string
@@ -65,11 +72,6 @@ export interface AgentSettings {
   /** One uid stands for every user (an unprivileged host maps only one). */
   readonly singleUser: boolean
   readonly path: string
-}
-
-/** An error that crosses the channel with its code. */
-export interface AgentFailure extends Error {
-  readonly runtimeCode: RuntimeErrorCode
 }
 
 /** One call being served. Frames of the host that belong to it arrive at {@link onFrame}, those before it is set are kept. */

@@ -1,4 +1,5 @@
 import type { Accounts, Failures } from './accounts.ts'
+import type { Bodies } from './bodies.ts'
 import type { AgentFileEntry, ServedCall } from './contract.ts'
 import type { Protocol } from './protocol.ts'
 
@@ -15,9 +16,9 @@ export interface Files {
 }
 
 /** File operations inside the machine, as root: the kernel resolves every symlink below the machine's own root. */
-export function createFiles(protocol: Protocol, accounts: Accounts, failures: Failures): Files {
+export function createFiles(protocol: Protocol, bodies: Bodies, accounts: Accounts, failures: Failures): Files {
   const fs = process.getBuiltinModule('node:fs')
-  const { dirname, basename, join, resolve } = process.getBuiltinModule('node:path').posix
+  const { posix } = process.getBuiltinModule('node:path')
   const { execFileSync } = process.getBuiltinModule('node:child_process')
 
   const entry = (path: string): AgentFileEntry => {
@@ -30,7 +31,7 @@ export function createFiles(protocol: Protocol, accounts: Accounts, failures: Fa
       isDirectory = resolved?.isDirectory() === true
     }
     return {
-      name: basename(path),
+      name: posix.basename(path),
       path,
       type: isDirectory ? 'directory' : 'file',
       size: own.size,
@@ -45,7 +46,7 @@ export function createFiles(protocol: Protocol, accounts: Accounts, failures: Fa
   const ensureDirectory = (path: string, owner: string): void => {
     const account = accounts.find(owner)
     const missing: string[] = []
-    for (let at = resolve(path); ; at = dirname(at)) {
+    for (let at = posix.resolve(path); ; at = posix.dirname(at)) {
       const found = fs.statSync(at, { throwIfNoEntry: false })
       if (found?.isDirectory()) break
       if (found !== undefined) throw failures.create('not-directory', `${at} is not a directory`)
@@ -58,14 +59,14 @@ export function createFiles(protocol: Protocol, accounts: Accounts, failures: Fa
   }
 
   return {
-    stat: (path) => entry(resolve(path)),
+    stat: (path) => entry(posix.resolve(path)),
     list(path, depth) {
-      const top = resolve(path)
+      const top = posix.resolve(path)
       if (!fs.statSync(top).isDirectory()) throw failures.create('not-directory', `${path} is not a directory`)
       const entries: AgentFileEntry[] = []
       const walk = (directory: string, left: number) => {
         for (const name of fs.readdirSync(directory).toSorted()) {
-          const child = join(directory, name)
+          const child = posix.join(directory, name)
           const found = entry(child)
           entries.push(found)
           if (left > 1 && found.type === 'directory' && found.symlinkTarget === null) walk(child, left - 1)
@@ -89,7 +90,7 @@ export function createFiles(protocol: Protocol, accounts: Accounts, failures: Fa
         if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) throw error
         execFileSync('mv', ['-T', '--', from, to])
       }
-      return entry(resolve(to))
+      return entry(posix.resolve(to))
     },
     remove(path) {
       fs.lstatSync(path)
@@ -115,29 +116,19 @@ export function createFiles(protocol: Protocol, accounts: Accounts, failures: Fa
       const account = accounts.find(owner)
       if (fs.statSync(path, { throwIfNoEntry: false })?.isDirectory())
         throw failures.create('is-directory', `${path} is a directory`)
-      ensureDirectory(dirname(path), owner)
+      ensureDirectory(posix.dirname(path), owner)
       const file = await fs.promises.open(path, 'w', mode ?? 0o666)
       try {
-        await new Promise<void>((done, fail) => {
-          let written = Promise.resolve()
-          call.receive({
-            data(payload) {
-              written = written.then(async () => {
-                await file.writeFile(payload)
-                call.credit(payload.length)
-              })
-              written.catch(fail)
-            },
-            end: () => void written.then(done, fail),
-            cancel: () => fail(failures.create('failed', 'the upload was broken off')),
-          })
-        })
+        for await (const chunk of bodies.receive(call)) {
+          await file.writeFile(chunk)
+          call.credit(chunk.length)
+        }
         if (mode !== null) await file.chmod(mode)
       } finally {
         await file.close()
       }
       accounts.own(fs.realpathSync(path), account)
-      return entry(resolve(path))
+      return entry(posix.resolve(path))
     },
     ensureDirectory,
   }

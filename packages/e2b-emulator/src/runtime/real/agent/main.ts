@@ -1,7 +1,17 @@
 import type { Accounts, Failures } from './accounts.ts'
-import type { AgentCalls, AgentMethod, AgentReply, AgentSettings, ReceiveHandlers, ServedCall } from './contract.ts'
+import type { Bodies } from './bodies.ts'
+import type {
+  AgentCalls,
+  AgentMethod,
+  AgentReply,
+  AgentRequest,
+  AgentSettings,
+  ReceiveHandlers,
+  ServedCall,
+} from './contract.ts'
 import type { Files } from './files.ts'
 import type { Processes } from './processes.ts'
+import type { Pipes } from './pipes.ts'
 import type { Frame, Protocol } from './protocol.ts'
 import type { Unpacker } from './unpack.ts'
 import type { Watching } from './watch.ts'
@@ -10,10 +20,18 @@ import type { Watching } from './watch.ts'
 export interface AgentParts {
   createProtocol(): Protocol
   createFailures(): Failures
+  createBodies(failures: Failures): Bodies
   createAccounts(settings: AgentSettings, failures: Failures): Accounts
-  createProcesses(settings: AgentSettings, protocol: Protocol, accounts: Accounts, failures: Failures): Processes
-  createFiles(protocol: Protocol, accounts: Accounts, failures: Failures): Files
-  createUnpacker(accounts: Accounts, failures: Failures, files: Files): Unpacker
+  createPipes(): Pipes
+  createProcesses(
+    settings: AgentSettings,
+    protocol: Protocol,
+    pipes: Pipes,
+    accounts: Accounts,
+    failures: Failures,
+  ): Processes
+  createFiles(protocol: Protocol, bodies: Bodies, accounts: Accounts, failures: Failures): Files
+  createUnpacker(bodies: Bodies, accounts: Accounts, failures: Failures, files: Files): Unpacker
   createWatching(failures: Failures): Watching
 }
 
@@ -22,10 +40,11 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
   const { Socket } = process.getBuiltinModule('node:net')
   const protocol = parts.createProtocol()
   const failures = parts.createFailures()
+  const bodies = parts.createBodies(failures)
   const accounts = parts.createAccounts(settings, failures)
-  const processes = parts.createProcesses(settings, protocol, accounts, failures)
-  const files = parts.createFiles(protocol, accounts, failures)
-  const unpacker = parts.createUnpacker(accounts, failures, files)
+  const processes = parts.createProcesses(settings, protocol, parts.createPipes(), accounts, failures)
+  const files = parts.createFiles(protocol, bodies, accounts, failures)
+  const unpacker = parts.createUnpacker(bodies, accounts, failures, files)
   const watching = parts.createWatching(failures)
   process.umask(0o022)
 
@@ -103,8 +122,17 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
     }
   }
 
+  const isRequest = (value: unknown): value is AgentRequest =>
+    typeof value === 'object' &&
+    value !== null &&
+    'method' in value &&
+    typeof value.method === 'string' &&
+    Object.hasOwn(serve, value.method)
+
   const answer = async (id: number, payload: Buffer) => {
-    const { method, parameters } = JSON.parse(payload.toString()) as { method: AgentMethod; parameters: never }
+    const request: unknown = JSON.parse(payload.toString())
+    if (!isRequest(request)) throw new Error('malformed request')
+    const { method, parameters } = request
     const call = open(id)
     let reply: AgentReply
     try {

@@ -1,12 +1,12 @@
-import type { Readable } from 'node:stream'
-import type { Accounts, Failures } from './accounts.ts'
-import type { AgentSettings, ServedCall, SpawnParameters } from './contract.ts'
+import type { Account, Accounts, Failures } from './accounts.ts'
+import type { AgentSettings, AgentSignal, ServedCall, SpawnParameters } from './contract.ts'
+import type { Pipe, Pipes } from './pipes.ts'
 import type { Protocol } from './protocol.ts'
 
 export interface Processes {
   spawn(parameters: SpawnParameters, call: ServedCall): Promise<{ pid: number }>
   /** Signals one process that was started through here; throws `gone` when it has ended. */
-  signal(pid: number, name: string): void
+  signal(pid: number, name: AgentSignal): void
   freeze(): void
   thaw(): void
 }
@@ -15,12 +15,14 @@ export interface Processes {
 export function createProcesses(
   settings: AgentSettings,
   protocol: Protocol,
+  pipes: Pipes,
   accounts: Accounts,
   failures: Failures,
 ): Processes {
   const fs = process.getBuiltinModule('node:fs')
   const { spawn } = process.getBuiltinModule('node:child_process')
-  const running = new Map<number, { kill(name: NodeJS.Signals): boolean }>()
+  const { Socket } = process.getBuiltinModule('node:net')
+  const running = new Map<number, { kill(name: AgentSignal): boolean }>()
   let thawed: Promise<void> = Promise.resolve()
   let thaw: (() => void) | undefined
   /** Processes a command had stopped itself; they stay stopped when the machine goes on. */
@@ -45,44 +47,56 @@ export function createProcesses(
     }
   }
 
+  const startChild = (
+    parameters: SpawnParameters,
+    account: Account,
+    cwd: string,
+    stdio: readonly (Pipe | undefined)[],
+  ) =>
+    spawn(parameters.command, [...parameters.args], {
+      cwd,
+      env: {
+        PATH: settings.path,
+        HOME: account.home,
+        USER: account.name,
+        LOGNAME: account.name,
+        ...parameters.env,
+      },
+      // A session of its own, so that `kill 0` in a command reaches that command and not the program here.
+      detached: true,
+      stdio: stdio.map((pipe) => pipe?.childFd ?? 'ignore'),
+      ...(settings.singleUser ? {} : { uid: account.uid, gid: account.gid }),
+    })
+
   return {
     spawn(parameters, call) {
       const account = accounts.find(parameters.user)
       const cwd = parameters.cwd ?? account.home
       if (!isDirectory(cwd)) throw failures.create('directory-missing', `cwd ${cwd} does not exist`)
-      const child = spawn(parameters.command, [...parameters.args], {
-        cwd,
-        env: {
-          PATH: settings.path,
-          HOME: account.home,
-          USER: account.name,
-          LOGNAME: account.name,
-          ...parameters.env,
-        },
-        // A session of its own, so that `kill 0` in a command reaches that command and not the program here.
-        detached: true,
-        stdio: [parameters.stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
-        ...(settings.singleUser ? {} : { uid: account.uid, gid: account.gid }),
-      })
+      const input = parameters.stdin ? pipes.input() : undefined
+      const outputs = [pipes.output(), pipes.output()] as const
+      const open: readonly Pipe[] = input === undefined ? outputs : [...outputs, input]
+      const child = startChild(parameters, account, cwd, [input, ...outputs])
+      for (const pipe of open) fs.closeSync(pipe.childFd)
+      const stdin = input === undefined ? undefined : new Socket({ fd: input.ownFd, readable: false, writable: true })
       const window = protocol.createWindow()
-      const pump = async (stream: Readable | null, kind: 'data' | 'standard-error') => {
-        if (stream === null) return
-        for await (const chunk of stream) {
+      const pump = async (pipe: Pipe, kind: 'data' | 'standard-error') => {
+        for await (const chunk of new Socket({ fd: pipe.ownFd, readable: true, writable: false })) {
           await thawed
           await window.reserve(chunk.length)
           call.send(kind, chunk)
         }
       }
-      const output = Promise.allSettled([pump(child.stdout, 'data'), pump(child.stderr, 'standard-error')])
+      const output = Promise.allSettled([pump(outputs[0], 'data'), pump(outputs[1], 'standard-error')])
       call.receive({
         data(payload) {
-          if (child.stdin === null || child.stdin.destroyed) call.event({ type: 'input-closed' })
-          else child.stdin.write(payload, (error) => error ?? call.credit(payload.length))
+          if (stdin === undefined || stdin.destroyed) call.event({ type: 'input-closed' })
+          else stdin.write(payload, (error) => error ?? call.credit(payload.length))
         },
-        end: () => child.stdin?.end(),
+        end: () => void stdin?.end(),
         credit: (bytes) => window.release(bytes),
       })
-      child.stdin?.on('error', () => call.event({ type: 'input-closed' }))
+      stdin?.on('error', () => call.event({ type: 'input-closed' }))
 
       return new Promise((resolve, reject) => {
         child.once('error', (error) => {
@@ -95,8 +109,9 @@ export function createProcesses(
           child.once('exit', () => running.delete(pid))
           resolve({ pid })
         })
-        child.once('close', (code, signal) => {
-          // `close` says the pipes are at their end; what was read from them may still wait for room.
+        child.once('exit', (code, signal) => {
+          stdin?.destroy()
+          // The command may have left its pipes to others; the end is when those are closed too and all is sent.
           void output.then(() => thawed).then(() => call.event({ type: 'exit', code, signal }))
         })
       })
@@ -104,7 +119,7 @@ export function createProcesses(
     signal(pid, name) {
       const child = running.get(pid)
       if (child === undefined) throw failures.create('gone', `process ${pid} has ended`)
-      child.kill(name as NodeJS.Signals)
+      child.kill(name)
     },
     freeze() {
       if (thaw !== undefined) return

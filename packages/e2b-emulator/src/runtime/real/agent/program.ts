@@ -1,7 +1,9 @@
 import { createAccounts, createFailures } from './accounts.ts'
+import { createBodies } from './bodies.ts'
 import type { AgentSettings } from './contract.ts'
 import { createFiles } from './files.ts'
 import { runAgent, type AgentParts } from './main.ts'
+import { createPipes } from './pipes.ts'
 import { createProcesses } from './processes.ts'
 import { createProtocol } from './protocol.ts'
 import { createUnpacker } from './unpack.ts'
@@ -18,7 +20,9 @@ export function agentProgram(settings: AgentSettings, channel: number): string {
   const parts: AgentParts = {
     createProtocol,
     createFailures,
+    createBodies,
     createAccounts,
+    createPipes,
     createProcesses,
     createFiles,
     createUnpacker,

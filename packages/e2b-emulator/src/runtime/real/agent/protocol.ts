@@ -84,10 +84,12 @@ export function createProtocol(): Protocol {
       wake = []
       for (const resolve of waiting) resolve()
     }
+    // A chunk larger than the whole window goes through alone rather than never.
+    const fits = (bytes: number) => !open || underWay === 0 || underWay + bytes <= windowBytes
+    const idle = () => !open || underWay === 0
     return {
       async reserve(bytes) {
-        // A chunk larger than the whole window goes through alone rather than never.
-        while (open && underWay > 0 && underWay + bytes > windowBytes) await changed()
+        while (!fits(bytes)) await changed()
         underWay += bytes
         return open
       },
@@ -96,7 +98,7 @@ export function createProtocol(): Protocol {
         notify()
       },
       async drained() {
-        while (open && underWay > 0) await changed()
+        while (!idle()) await changed()
         return open
       },
       close() {

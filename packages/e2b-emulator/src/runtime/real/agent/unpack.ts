@@ -1,4 +1,5 @@
 import type { Account, Accounts, Failures } from './accounts.ts'
+import type { Bodies } from './bodies.ts'
 import type { ServedCall } from './contract.ts'
 import type { Files } from './files.ts'
 
@@ -7,31 +8,39 @@ export interface Unpacker {
 }
 
 /** Unpacks an archive beside its destination first, so that only what came from it changes owner and mode. */
-export function createUnpacker(accounts: Accounts, failures: Failures, files: Files): Unpacker {
+export function createUnpacker(bodies: Bodies, accounts: Accounts, failures: Failures, files: Files): Unpacker {
   const fs = process.getBuiltinModule('node:fs')
   const { spawn } = process.getBuiltinModule('node:child_process')
-  const { join } = process.getBuiltinModule('node:path').posix
+  const { posix } = process.getBuiltinModule('node:path')
 
-  const extract = (directory: string, call: ServedCall) =>
-    new Promise<void>((done, fail) => {
-      const tar = spawn('tar', ['-xzf', '-', '--no-same-owner', '-C', directory], {
-        stdio: ['pipe', 'ignore', 'pipe'],
-      })
-      let complaint = ''
-      tar.stderr.on('data', (chunk: Buffer) => (complaint = (complaint + chunk.toString()).slice(-2000)))
-      // tar says itself what is wrong with the archive; that it stopped reading adds nothing.
-      tar.stdin.on('error', () => undefined)
+  const extract = async (directory: string, call: ServedCall): Promise<void> => {
+    const tar = spawn('tar', ['-xzf', '-', '--no-same-owner', '-C', directory], {
+      stdio: ['pipe', 'ignore', 'pipe'],
+    })
+    let complaint = ''
+    tar.stderr.on('data', (chunk: Buffer) => (complaint = (complaint + chunk.toString()).slice(-2000)))
+    // tar says itself what is wrong with the archive; that it stopped reading adds nothing.
+    tar.stdin.on('error', () => undefined)
+    const ended = new Promise<void>((done, fail) => {
       tar.once('error', fail)
       tar.once('close', (code) => {
         if (code === 0) done()
         else fail(failures.create('failed', `the archive could not be unpacked: ${complaint.trim()}`))
       })
-      call.receive({
-        data: (payload) => tar.stdin.write(payload, () => call.credit(payload.length)),
-        end: () => tar.stdin.end(),
-        cancel: () => tar.kill('SIGKILL'),
-      })
     })
+    const fed = async () => {
+      for await (const chunk of bodies.receive(call)) {
+        await new Promise<void>((taken) => tar.stdin.write(chunk, () => taken()))
+        call.credit(chunk.length)
+      }
+      tar.stdin.end()
+    }
+    try {
+      await Promise.all([fed(), ended])
+    } finally {
+      tar.kill('SIGKILL')
+    }
+  }
 
   const place = (from: string, to: string, account: Account, mode: number | null): void => {
     const source = fs.lstatSync(from)
@@ -44,7 +53,7 @@ export function createUnpacker(accounts: Accounts, failures: Failures, files: Fi
       } else if (!existing.isDirectory()) {
         throw failures.create('not-directory', `${to} exists and is not a directory`)
       }
-      for (const name of fs.readdirSync(from)) place(join(from, name), join(to, name), account, mode)
+      for (const name of fs.readdirSync(from)) place(posix.join(from, name), posix.join(to, name), account, mode)
     } else {
       if (existing?.isDirectory()) throw failures.create('is-directory', `${to} is a directory`)
       try {
@@ -64,10 +73,11 @@ export function createUnpacker(accounts: Accounts, failures: Failures, files: Fi
     async unpack(path, owner, mode, call) {
       const account = accounts.find(owner)
       files.ensureDirectory(path, owner)
-      const staging = fs.mkdtempSync(join(path, '.unpack-'))
+      const staging = fs.mkdtempSync(posix.join(path, '.unpack-'))
       try {
         await extract(staging, call)
-        for (const name of fs.readdirSync(staging)) place(join(staging, name), join(path, name), account, mode)
+        for (const name of fs.readdirSync(staging))
+          place(posix.join(staging, name), posix.join(path, name), account, mode)
       } finally {
         fs.rmSync(staging, { recursive: true, force: true })
       }

@@ -12,7 +12,7 @@ export interface Watching {
  */
 export function createWatching(failures: Failures): Watching {
   const fs = process.getBuiltinModule('node:fs')
-  const { join, relative } = process.getBuiltinModule('node:path').posix
+  const { posix } = process.getBuiltinModule('node:path')
 
   interface Seen {
     readonly inode: number
@@ -42,7 +42,7 @@ export function createWatching(failures: Failures): Watching {
       const seen = new Map<string, Seen>()
 
       const report = (file: string, change: WatchEventType) =>
-        call.event({ type: 'change', name: relative(top, file), change })
+        call.event({ type: 'change', name: posix.relative(top, file), change })
 
       const forget = (file: string) => {
         for (const known of seen.keys()) if (known === file || known.startsWith(`${file}/`)) seen.delete(known)
@@ -56,7 +56,7 @@ export function createWatching(failures: Failures): Watching {
       const isElsewhere = (inode: number) =>
         [...watchers.keys()].some((directory) =>
           fs.existsSync(directory)
-            ? fs.readdirSync(directory).some((name) => look(join(directory, name))?.inode === inode)
+            ? fs.readdirSync(directory).some((name) => look(posix.join(directory, name))?.inode === inode)
             : false,
         )
 
@@ -80,13 +80,13 @@ export function createWatching(failures: Failures): Watching {
       /** `fresh`: the directory appeared while watching, so what it already holds is news. */
       const attach = (directory: string, fresh: boolean): void => {
         const watcher = fs.watch(directory, (_event, name) => {
-          if (name !== null) changed(join(directory, name))
+          if (name !== null) changed(posix.join(directory, name))
         })
         // A watched directory that goes away ends its watcher; the parent's watcher tells of the removal.
         watcher.on('error', () => watcher.close())
         watchers.set(directory, watcher)
         for (const name of fs.readdirSync(directory)) {
-          const file = join(directory, name)
+          const file = posix.join(directory, name)
           if (fresh) changed(file)
           else {
             const found = look(file)

@@ -1,0 +1,97 @@
+import type { AgentCalls, AgentEvent, AgentFileEntry, AgentMethod, AgentReply } from './agent/contract.ts'
+import type { RuntimeErrorCode } from '../port.ts'
+
+/**
+ * What comes out of a machine is checked: its root user can reach the program that answers, and must not be able to
+ * hand the host a value of another shape.
+ */
+type ResultChecks = { [Method in AgentMethod]: (value: unknown) => value is AgentCalls[Method]['result'] }
+
+const isNull = (value: unknown): value is null => value === null
+const isString = (value: unknown): value is string => typeof value === 'string'
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
+const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean'
+
+const has = <Key extends string, Value>(
+  value: unknown,
+  key: Key,
+  check: (found: unknown) => found is Value,
+): value is Record<Key, Value> =>
+  typeof value === 'object' && value !== null && key in value && check(Reflect.get(value, key))
+
+const either =
+  <A, B>(a: (value: unknown) => value is A, b: (value: unknown) => value is B) =>
+  (value: unknown): value is A | B =>
+    a(value) || b(value)
+
+const oneOf =
+  <Value extends string>(allowed: Readonly<Record<Value, true>>) =>
+  (value: unknown): value is Value =>
+    typeof value === 'string' && Object.hasOwn(allowed, value)
+
+const isEntryType = oneOf<AgentFileEntry['type']>({ file: true, directory: true })
+
+const isEntry = (value: unknown): value is AgentFileEntry =>
+  has(value, 'name', isString) &&
+  has(value, 'path', isString) &&
+  has(value, 'type', isEntryType) &&
+  has(value, 'size', isNumber) &&
+  has(value, 'mode', isNumber) &&
+  has(value, 'owner', isString) &&
+  has(value, 'group', isString) &&
+  has(value, 'modifiedMs', isNumber) &&
+  has(value, 'symlinkTarget', either(isString, isNull))
+
+export const resultChecks: ResultChecks = {
+  spawn: (value): value is { pid: number } => has(value, 'pid', isNumber),
+  signal: isNull,
+  freeze: isNull,
+  thaw: isNull,
+  stat: isEntry,
+  list: (value): value is readonly AgentFileEntry[] => Array.isArray(value) && value.every(isEntry),
+  makeDirectory: isBoolean,
+  move: isEntry,
+  remove: isNull,
+  homeOf: isString,
+  read: isNull,
+  write: isEntry,
+  unpack: isNull,
+  watch: isNull,
+}
+
+const isCode = oneOf<RuntimeErrorCode>({
+  'user-unknown': true,
+  'directory-missing': true,
+  'command-missing': true,
+  'not-scripted': true,
+  'not-found': true,
+  'is-directory': true,
+  'not-directory': true,
+  exists: true,
+  'no-space': true,
+  'port-closed': true,
+  unsupported: true,
+  gone: true,
+  failed: true,
+})
+
+const isFailure = (value: unknown): value is { code: RuntimeErrorCode; message: string } =>
+  has(value, 'code', isCode) && has(value, 'message', isString)
+
+const literal =
+  <Value extends string | boolean>(expected: Value) =>
+  (value: unknown): value is Value =>
+    value === expected
+
+export const isReply = (value: unknown): value is AgentReply =>
+  has(value, 'ok', literal(true)) ? 'result' in value : has(value, 'ok', literal(false)) && isFailure(value)
+
+const isChange = oneOf({ create: true, write: true, remove: true, rename: true, chmod: true })
+
+export const isEvent = (value: unknown): value is AgentEvent =>
+  (has(value, 'type', literal('exit')) &&
+    has(value, 'code', either(isNumber, isNull)) &&
+    has(value, 'signal', either(isString, isNull))) ||
+  has(value, 'type', literal('input-closed')) ||
+  (has(value, 'type', literal('failed')) && isFailure(value)) ||
+  (has(value, 'type', literal('change')) && has(value, 'name', isString) && has(value, 'change', isChange))

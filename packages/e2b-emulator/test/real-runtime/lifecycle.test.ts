@@ -1,0 +1,210 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { createRealRuntime } from '../../src/runtime/real/index.ts'
+import {
+  describeReal,
+  eventually,
+  hostProcesses,
+  output,
+  processesOf,
+  run,
+  useRuntime,
+  userNamespaceOf,
+} from './support.ts'
+
+const hostProgram = fileURLToPath(new URL('fixtures/host.ts', import.meta.url))
+let markers = 0
+/** A duration nobody else sleeps for, to find a process by on the host. */
+const marker = () => `${100_000 + process.pid}.${markers++}`
+
+describeReal('the life of a machine', () => {
+  const bench = useRuntime()
+
+  test('nothing runs while paused; everything goes on after', async () => {
+    const machine = await bench().machine()
+    const ticker = await machine.spawn({
+      command: 'bash',
+      args: ['-c', 'while echo tick; do sleep 0.01; done'],
+      user: 'user',
+      env: {},
+      stdin: false,
+    })
+    let ticks = 0
+    ticker.onOutput(() => void ticks++)
+    await expect.poll(() => ticks).toBeGreaterThan(2)
+    await machine.pause()
+    const states = await machine.files.list('/proc', 1)
+    const paused = ticks
+    const status = async () =>
+      (await new Response(await machine.files.read(`/proc/${ticker.pid}/stat`)).text()).replace(/^.*\) /, '').charAt(0)
+    expect(states.some(({ name }) => name === String(ticker.pid))).toBe(true)
+    expect(await status()).toBe('T')
+    expect(ticks).toBe(paused)
+    await machine.resume()
+    await expect.poll(() => ticks).toBeGreaterThan(paused)
+    await machine.pause()
+    await machine.pause()
+    await machine.resume()
+    const again = ticks
+    await expect.poll(() => ticks).toBeGreaterThan(again)
+    await ticker.signal('SIGKILL')
+    await ticker.exit
+  })
+
+  test('a process that a command had stopped itself stays stopped over pause and resume', async () => {
+    const machine = await bench().machine()
+    await output(machine, 'sleep 1000 >/dev/null 2>&1 & kill -STOP $!; echo $! >/tmp/stopped')
+    const state = () => output(machine, 'sed "s/.*) //" /proc/$(cat /tmp/stopped)/stat | cut -c1')
+    expect(await state()).toBe('T')
+    await machine.pause()
+    await machine.resume()
+    expect(await state()).toBe('T')
+  })
+
+  test('a paused machine can be copied, killed in part and destroyed', async () => {
+    const machine = await bench().machine()
+    await output(machine, 'echo paused >file')
+    const sleeper = await machine.spawn({ command: 'sleep', args: ['1000'], user: 'user', env: {}, stdin: false })
+    await machine.pause()
+    expect(await output(await bench().machine(await machine.snapshot()), 'cat file')).toBe('paused')
+    await sleeper.signal('SIGKILL')
+    await machine.destroy()
+    expect((await sleeper.exit).status).toBe('signal: killed')
+  })
+
+  test('destroying ends every process, detached ones too, and refuses what comes after', async () => {
+    const machine = await bench().machine()
+    const seconds = marker()
+    await output(machine, `setsid nohup sleep ${seconds} >/dev/null 2>&1 &`)
+    const running = await machine.spawn({ command: 'sleep', args: [seconds], user: 'user', env: {}, stdin: false })
+    await expect.poll(() => hostProcesses(seconds).length).toBe(2)
+    await machine.destroy()
+    expect(hostProcesses(seconds)).toEqual([])
+    expect(await running.exit).toEqual({ exitCode: -1, exited: false, status: 'signal: killed' })
+    await expect(run(machine, 'true')).rejects.toMatchObject({ code: 'gone' })
+    await expect(machine.files.stat('/')).rejects.toMatchObject({ code: 'gone' })
+    await expect(machine.connect(1)).rejects.toMatchObject({ code: 'gone' })
+    await machine.destroy()
+  })
+
+  test('root inside can end its own machine, and that harms no other', async () => {
+    const [victim, other] = await Promise.all([bench().machine(), bench().machine()])
+    const running = await victim.spawn({ command: 'sleep', args: ['1000'], user: 'user', env: {}, stdin: false })
+    const killer = await victim.spawn({
+      command: 'bash',
+      args: ['-c', 'kill -9 -1'],
+      user: 'root',
+      env: {},
+      stdin: false,
+    })
+    expect(await running.exit).toMatchObject({ exitCode: -1 })
+    await killer.exit
+    await expect(run(victim, 'true')).rejects.toMatchObject({ code: 'gone' })
+    expect(await output(other, 'echo fine')).toBe('fine')
+    await victim.destroy()
+  })
+
+  test('a port inside is reached, and one where nothing listens is refused', async () => {
+    const machine = await bench().machine()
+    const free = createServer()
+    free.listen(0, '127.0.0.1')
+    await once(free, 'listening')
+    const address = free.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    free.close()
+    await once(free, 'close')
+    await expect(machine.connect(port)).rejects.toMatchObject({ code: 'port-closed' })
+    const server = await machine.spawn({
+      command: 'node',
+      args: [
+        '-e',
+        `require('net').createServer((s) => s.end('hello')).listen(${port}, '127.0.0.1', () => console.log('up'))`,
+      ],
+      user: 'user',
+      env: {},
+      stdin: false,
+    })
+    await new Promise<void>((resolve) => server.onOutput(() => resolve()))
+    const socket = await machine.connect(port)
+    const [greeting] = await once(socket, 'data')
+    expect(String(greeting)).toBe('hello')
+    socket.destroy()
+    await server.signal('SIGKILL')
+    await server.exit
+  })
+
+  test('an image that is not there is refused', async () => {
+    await expect(bench().machine('image-of-nobody')).rejects.toMatchObject({ code: 'not-found' })
+  })
+})
+
+describeReal('the end of a runtime', () => {
+  test('close ends machines that still run and leaves no process and no directory', async () => {
+    const dataDirectory = mkdtempSync(join(tmpdir(), 'warmbox-real-'))
+    try {
+      const runtime = await createRealRuntime({ dataDirectory, certificateAuthorities: [] })
+      const image = await runtime.baseImage('base')
+      const machine = await runtime.createMachine(image, { id: 'm', hostname: 'm' })
+      const seconds = marker()
+      const sleeper = await machine.spawn({ command: 'sleep', args: [seconds], user: 'root', env: {}, stdin: false })
+      const [pid = 0] = hostProcesses(seconds)
+      const namespace = userNamespaceOf(pid)
+      const late = runtime.createMachine(image, { id: 'late', hostname: 'late' })
+      await Promise.all([runtime.close(), runtime.close()])
+      await late
+      expect(await sleeper.exit).toMatchObject({ status: 'signal: killed' })
+      expect(processesOf(namespace)).toEqual([])
+      expect(readdirSync(dataDirectory)).toEqual([])
+      await expect(runtime.createMachine(image, { id: 'x', hostname: 'x' })).rejects.toMatchObject({ code: 'gone' })
+    } finally {
+      rmSync(dataDirectory, { recursive: true, force: true })
+    }
+  })
+
+  test.each(['running', 'paused'])(
+    'SIGKILL of the process that holds a %s machine leaves nothing behind',
+    async (state) => {
+      const dataDirectory = mkdtempSync(join(tmpdir(), 'warmbox-real-'))
+      const seconds = marker()
+      const host = spawn(process.execPath, [hostProgram, dataDirectory, seconds, state], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      try {
+        await once(host.stdout, 'data')
+        const [pid = 0] = hostProcesses(seconds).filter((id) => id !== host.pid)
+        const namespace = userNamespaceOf(pid)
+        expect(processesOf(namespace).length).toBeGreaterThanOrEqual(3)
+        host.kill('SIGKILL')
+        await once(host, 'exit')
+        await eventually(() => processesOf(namespace), [])
+        await eventually(() => hostProcesses(dataDirectory), [])
+        await eventually(() => readdirSync(dataDirectory), [])
+      } finally {
+        host.kill('SIGKILL')
+        rmSync(dataDirectory, { recursive: true, force: true })
+      }
+    },
+    60_000,
+  )
+
+  test('an idle runtime does not keep its process alive, and cleans up when it ends', async () => {
+    const dataDirectory = mkdtempSync(join(tmpdir(), 'warmbox-real-'))
+    try {
+      const host = spawn(process.execPath, [hostProgram, dataDirectory, marker(), 'idle'], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      const [code] = await once(host, 'exit')
+      expect(code).toBe(0)
+      await eventually(() => hostProcesses(dataDirectory), [])
+      await eventually(() => readdirSync(dataDirectory), [])
+    } finally {
+      rmSync(dataDirectory, { recursive: true, force: true })
+    }
+  }, 60_000)
+})

@@ -1,0 +1,125 @@
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest'
+import type { Machine, ProcessExit, Runtime, SpawnOptions } from '../../src/runtime/port.ts'
+import { createRealRuntime, probeNamespaces } from '../../src/runtime/real/index.ts'
+
+export const namespaces = await probeNamespaces()
+export const isRoot = process.getuid?.() === 0
+
+/** A suite that needs namespaces; where the host has none its name says why it was skipped. */
+export function describeReal(name: string, body: () => void): void {
+  const reason = namespaces.available ? '' : ` (skipped: ${namespaces.reason})`
+  describe.skipIf(!namespaces.available)(`${name}${reason}`, body)
+}
+
+export interface Bench {
+  readonly dataDirectory: string
+  readonly runtime: Runtime
+  /** A new machine of `image`, or of the base image. */
+  machine(image?: string, hostname?: string): Promise<Machine>
+}
+
+/** One runtime for a suite; its end proves that nothing is left in its directory. */
+export function useRuntime(): () => Bench {
+  let bench: Bench | undefined
+  beforeAll(async () => {
+    const dataDirectory = mkdtempSync(join(tmpdir(), 'warmbox-real-'))
+    const runtime = await createRealRuntime({ dataDirectory, certificateAuthorities: [authority] })
+    let count = 0
+    bench = {
+      dataDirectory,
+      runtime,
+      machine: async (image, hostname = 'box') =>
+        runtime.createMachine(image ?? (await runtime.baseImage('e2bdev/base')), { id: `m${count++}`, hostname }),
+    }
+  })
+  afterAll(async () => {
+    if (bench === undefined) return
+    await bench.runtime.close()
+    const left = readdirSync(bench.dataDirectory)
+    rmSync(bench.dataDirectory, { recursive: true, force: true })
+    expect(left).toEqual([])
+  })
+  return () => {
+    if (bench === undefined) throw new Error('the runtime is not there yet')
+    return bench
+  }
+}
+
+export const authority = '-----BEGIN CERTIFICATE-----\nd2FybWJveCB0ZXN0IGF1dGhvcml0eQ==\n-----END CERTIFICATE-----'
+
+export interface Ran {
+  readonly stdout: string
+  readonly stderr: string
+  readonly exit: ProcessExit
+}
+
+/** Runs a command line as the platform does and collects what it wrote. */
+export async function run(machine: Machine, command: string, options: Partial<SpawnOptions> = {}): Promise<Ran> {
+  const process = await machine.spawn({
+    command: '/bin/bash',
+    args: ['-l', '-c', command],
+    user: 'user',
+    env: {},
+    stdin: false,
+    ...options,
+  })
+  const written = { stdout: '', stderr: '' }
+  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() }
+  process.onOutput(({ stream, data }) => {
+    if (stream !== 'pty') written[stream] += decoders[stream].decode(data, { stream: true })
+  })
+  const exit = await process.exit
+  return { ...written, exit }
+}
+
+/** Standard output of a command that must succeed. */
+export async function output(machine: Machine, command: string, options: Partial<SpawnOptions> = {}): Promise<string> {
+  const ran = await run(machine, command, options)
+  expect(ran.exit, ran.stderr).toMatchObject({ exitCode: 0 })
+  return ran.stdout.trimEnd()
+}
+
+export const streamOf = (text: string | Uint8Array): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    start: (controller) => {
+      controller.enqueue(typeof text === 'string' ? new TextEncoder().encode(text) : text)
+      controller.close()
+    },
+  })
+
+export const textOf = (stream: ReadableStream<Uint8Array>): Promise<string> => new Response(stream).text()
+
+/** Ids of the host's processes with `text` on their command line. */
+export function hostProcesses(text: string): number[] {
+  return processIds().filter((pid) => readOr(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).includes(text))
+}
+
+/** Names the user namespace of a host process. */
+export const userNamespaceOf = (pid: number): string => readlinkSync(`/proc/${pid}/ns/user`)
+
+/** Ids of the host's processes in a user namespace. */
+export function processesOf(userNamespace: string): number[] {
+  return processIds().filter((pid) => readOr(() => userNamespaceOf(pid)) === userNamespace)
+}
+
+/** Polls until `read` answers `expected`. */
+export const eventually = async <Value>(read: () => Value | Promise<Value>, expected: Value): Promise<void> => {
+  await vi.waitFor(async () => expect(await read()).toEqual(expected), { timeout: 20_000, interval: 50 })
+}
+
+const processIds = () =>
+  readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0)
+
+function readOr(read: () => string): string {
+  try {
+    return read()
+  } catch {
+    // The process ended meanwhile, or is none of ours to look at.
+    return ''
+  }
+}
