@@ -50,7 +50,7 @@ function envelope(message: unknown): Uint8Array<ArrayBuffer> {
   return framed
 }
 
-describe('16 MB of output', () => {
+describe('16 MB of output', { timeout: 30_000 }, () => {
   test('reach the SDK, every byte and in order', async () => {
     const flood = new Flood()
     const { sandbox } = await startEnvd({ processes: { flood: () => flood } })

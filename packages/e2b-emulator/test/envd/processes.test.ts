@@ -62,6 +62,21 @@ describe('commands of the SDK', () => {
     expect(process.input).toEqual([])
   })
 
+  test('output that was held back when the command ended still comes before its end', async () => {
+    const process = new PlayedProcess()
+    const { processes } = await startEnvd({ processes: { hasty: () => process } })
+    const stream = follow(processes().start({ process: { cmd: '/bin/bash', args: ['-c', 'hasty'] } }))
+    await stream.next()
+    process.end()
+    const told = (async () => {
+      for (const letter of ['a', 'b', 'c']) await process.say(letter.repeat(200_000))
+    })()
+    const events: string[] = []
+    for await (const { event } of { [Symbol.asyncIterator]: () => stream }) events.push(String(event?.event.case))
+    await told
+    expect(events).toEqual(['data', 'data', 'data', 'end'])
+  })
+
   test('connecting to a running command gives its output from then on, never what came before', async () => {
     const process = new PlayedProcess()
     const { sandbox } = await startEnvd({ processes: { talk: () => process } })
@@ -175,9 +190,9 @@ describe('commands of the SDK', () => {
     await expect(sandbox.isRunning()).resolves.toBe(false)
   })
 
-  test('fifty commands at once each get their own answer', async () => {
+  test('two hundred commands at once each get their own answer', async () => {
     const { sandbox } = await startEnvd()
-    const numbers = Array.from({ length: 50 }, (_, index) => index)
+    const numbers = Array.from({ length: 200 }, (_, index) => index)
     const results = await Promise.all(numbers.map((number) => sandbox.commands.run(`echo ${number}`)))
     expect(results.map(({ stdout }) => stdout)).toEqual(numbers.map((number) => `${number}\n`))
   })

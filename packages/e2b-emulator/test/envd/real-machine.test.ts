@@ -9,11 +9,9 @@ import type { Runtime } from '../../src/runtime/port.ts'
 import { listen } from './support/loopback.ts'
 
 const probe = await probeNamespaces()
-const name = probe.available
-  ? 'a machine with real processes'
-  : `a machine with real processes (skipped: ${probe.reason})`
+const skipped = probe.available ? '' : ` (skipped: ${probe.reason})`
 
-describe.skipIf(!probe.available)(name, () => {
+describe.skipIf(!probe.available)(`a machine with real processes${skipped}`, () => {
   const opened: { close(): Promise<unknown> }[] = []
   let sandbox: Sandbox
 
@@ -74,6 +72,16 @@ describe.skipIf(!probe.available)(name, () => {
     expect(result.stdout).toHaveLength(16_777_216)
     expect(/^x+$/.test(result.stdout)).toBe(true)
   }, 30_000)
+
+  test('runs two hundred short commands at once without mixing up or losing anything', async () => {
+    const numbers = Array.from({ length: 200 }, (_, index) => index)
+    const results = await Promise.all(
+      numbers.map((number) => sandbox.commands.run(`echo ${number}; echo -${number} >&2`)),
+    )
+    expect(results.map(({ stdout, stderr }) => stdout + stderr)).toEqual(
+      numbers.map((number) => `${number}\n-${number}\n`),
+    )
+  }, 60_000)
 
   test('writes files that commands see, and reads what commands write', async () => {
     await sandbox.files.write('made/by/sdk', 'hello')

@@ -16,11 +16,11 @@ interface WrittenFile {
  * number as `multipart/form-data` in parts named `file`. Answers what was written.
  */
 export async function upload(request: Request, session: EnvdSession): Promise<Response> {
-  if ([...request.headers.keys()].some((name) => name.startsWith('x-metadata-'))) {
-    return errorAnswer(501, 'file metadata is not emulated')
-  }
   try {
     const user = await callerOf(request, session)
+    if ([...request.headers.keys()].some((name) => name.startsWith('x-metadata-'))) {
+      return errorAnswer(501, 'file metadata is not emulated')
+    }
     const given = request.headers.get('Content-Type') ?? ''
     const type = given.split(';', 1)[0]?.trim().toLowerCase() ?? ''
     if (type === 'application/octet-stream') return jsonAnswer(200, await writeBody(request, user, session))

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { MachineProcess, ProcessExit, ProcessOutput } from '../../runtime/port.ts'
 import { Mailbox } from '../mailbox.ts'
 
@@ -16,6 +17,7 @@ const SUBSCRIBER_CAPACITY = 256 * 1024
 export class RunningProcess {
   readonly #process: MachineProcess
   readonly #subscribers = new Set<Mailbox<ProcessNews>>()
+  #chunks = 0
 
   /**
    * Takes over the output of `process`, and hands it to `first` from its first byte. `onExit` is called before any
@@ -24,11 +26,8 @@ export class RunningProcess {
   constructor(process: MachineProcess, first: Mailbox<ProcessNews>, onExit: () => void) {
     this.#process = process
     this.#subscribers.add(first)
-    const stop = process.onOutput((output) => this.#publish(output))
-    void this.#announceExit(() => {
-      stop()
-      onExit()
-    })
+    const stopListening = process.onOutput((output) => this.#publish(output))
+    void this.#announceExit(onExit).finally(stopListening)
   }
 
   get pid(): number {
@@ -58,16 +57,31 @@ export class RunningProcess {
     this.#subscribers.clear()
   }
 
-  async #announceExit(first: () => void): Promise<void> {
+  async #announceExit(onExit: () => void): Promise<void> {
     const exit = await this.#process.exit
-    first()
+    onExit()
+    await this.#outputOver()
     for (const subscriber of this.#subscribers) {
       subscriber.put({ kind: 'exit', exit }, 0)
       subscriber.close()
     }
   }
 
+  /**
+   * After the exit the pipes are closed, but output read before may still be held back. It needs no more I/O to come:
+   * a turn of the event loop without any, while there is room for it, was the last.
+   */
+  async #outputOver(): Promise<void> {
+    let seen: number
+    do {
+      seen = this.#chunks
+      await this.#room()
+      await nextTurn()
+    } while (seen !== this.#chunks)
+  }
+
   #publish(output: ProcessOutput): void | Promise<void> {
+    this.#chunks += 1
     for (const subscriber of this.#subscribers) {
       subscriber.put({ kind: 'output', output }, output.data.byteLength)
     }

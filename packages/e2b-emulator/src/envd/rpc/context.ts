@@ -4,10 +4,10 @@ import type { EnvdSession } from '../session.ts'
 import { findUser, userNameFromHeader, type SandboxUser } from '../user.ts'
 import { toRpcError, translated } from './errors.ts'
 
-const sessionKey = createContextKey<EnvdSession | undefined>(undefined, { description: 'the session of the sandbox' })
-const userKey = createContextKey<SandboxUser | undefined>(undefined, { description: 'the user the caller named' })
+/** Where the router leaves the session for {@link sessionOf}. */
+export const sessionKey = createContextKey<EnvdSession | undefined>(undefined, { description: 'the sandbox session' })
 
-export { sessionKey }
+const userKey = createContextKey<SandboxUser | undefined>(undefined, { description: 'the user the caller named' })
 
 /** Quiet seconds before a keepalive where the caller asks for no interval of its own. */
 const DEFAULT_KEEPALIVE_SECONDS = 90
