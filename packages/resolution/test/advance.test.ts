@@ -1,20 +1,28 @@
-import { ensureTemplate, settleBackgroundBuilds } from '@warmbox/resolution'
+import {
+  ensureTemplate,
+  type EnsureTemplateResult,
+  type NamedTemplateSpec,
+  settleBackgroundBuilds,
+} from '@warmbox/resolution'
 import { describe, expect, test } from 'vitest'
 import { failing, problem } from './support/fake-platform.ts'
 import { named, REF, rejection, STALE, World } from './support/world.ts'
 
 const NEWER = 'mastra-repo-abc:sha-2'
 const isCurrent = async (): Promise<boolean> => true
+const isUnreachable = (): Promise<boolean> => Promise.reject(new Error('head unreachable'))
 const isOld = async (): Promise<boolean> => false
 
 describe('after a build', () => {
   test('the build carries its own tag alone, its other tags move once it is ready', async () => {
     const world = new World()
+    const statesAtAdvance: unknown[] = []
     world.api.fault = ({ method }) => {
-      if (method === 'assignTags') expect(world.api.buildOf(REF)?.state).toBe('ready')
+      if (method === 'assignTags') statesAtAdvance.push(world.api.buildOf(REF)?.state)
     }
     await world.start(named({ buildTags: ['Current', 'latest'] }))
     expect(world.api.builds.map(({ ref }) => ref)).toEqual([REF])
+    expect(statesAtAdvance).toEqual(['ready'])
     expect(world.eventsOf('advance')).toEqual([
       { type: 'advance', ref: REF, tags: ['current', 'latest'], outcome: 'moved' },
     ])
@@ -39,8 +47,7 @@ describe('after a build', () => {
 
   test('whose currency cannot be told, no tag moves and the session starts', async () => {
     const world = new World()
-    const unreachable = () => Promise.reject(new Error('head unreachable'))
-    const result = await world.start(named({ buildTags: ['current'], isCurrent: unreachable }))
+    const result = await world.start(named({ buildTags: ['current'], isCurrent: isUnreachable }))
     expect(result.rung).toBe('built')
     expect(world.eventsOf('advance')).toMatchObject([{ outcome: 'failed', reason: 'head unreachable' }])
     expect(world.api.count('assignTags')).toBe(0)
@@ -92,12 +99,12 @@ describe('a later session that finds the ref ready', () => {
   })
 })
 
-describe('ensureTemplate', () => {
-  const ensure = (world: World, changes: Parameters<typeof named>[0] = {}, force = false) => {
-    const { api, clock, onEvent, random } = world.options
-    return ensureTemplate(named(changes), { api, clock, onEvent, random, force })
-  }
+function ensure(world: World, changes: Partial<NamedTemplateSpec> = {}, force = false): Promise<EnsureTemplateResult> {
+  const { api, clock, onEvent, random } = world.options
+  return ensureTemplate(named(changes), { api, clock, onEvent, random, force })
+}
 
+describe('ensureTemplate', () => {
   test('builds what is missing and moves the tags before it answers', async () => {
     const world = new World()
     expect(await ensure(world, { buildTags: ['current'] })).toEqual({ ref: REF, action: 'built' })
@@ -160,7 +167,7 @@ describe('ensureTemplate', () => {
   test('many calls at once: one build', async () => {
     const world = new World()
     const results = await Promise.all(Array.from({ length: 8 }, () => ensure(world)))
-    expect(results).toEqual(Array(8).fill({ ref: REF, action: 'built' }))
+    expect(results).toEqual(results.map(() => ({ ref: REF, action: 'built' })))
     expect(world.api.count('requestBuild')).toBe(1)
   })
 })

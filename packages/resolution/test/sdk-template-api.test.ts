@@ -7,9 +7,10 @@ import { Template, type TemplateBuilder } from 'e2b'
 import { http, HttpResponse, passthrough } from 'msw'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { network } from './support/network.ts'
+import { silentServer } from './support/silent-server.ts'
 import { named, rejection } from './support/world.ts'
 
-const API = 'https://api.e2b.test'
+const API = await silentServer()
 const BUILD_ID = '0b1e6c3e-2a55-4f0e-9a39-9f0a4f6f8f10'
 const connection = { apiKey: 'e2b_0123abcd', apiUrl: API, retries: 0 }
 const api = createTemplateApi(connection)
@@ -205,7 +206,7 @@ describe('a build', () => {
     answer('post', REQUEST, requested)
     answer('get', '/templates/:template/files/:hash', json(201, { present: false, url: uploadUrl }))
     answer('post', START, empty(202))
-    network.use(http.put(`${uploadUrl}`, () => passthrough()))
+    network.use(http.put(uploadUrl, () => passthrough()))
     const request = requestOf(template)
     const build = await api.requestBuild(request)
     await api.startBuild(build, request)
@@ -253,8 +254,10 @@ test('a cold start from end to end: ask, look, request, start, follow, tag', asy
     return json(200, { templateID: 'abc', buildID: BUILD_ID, status, logEntries: [], logs: [] })()
   })
   answer('post', ASSIGN, json(201, { tags: ['current'], buildID: BUILD_ID }))
-  const boot = (ref: string): Promise<string> => Promise.resolve(`booted ${ref}`)
-  const result = await bootFromSpec(named({ ref: 'name:sha-1', buildTags: ['current'] }), { api, boot })
+  const result = await bootFromSpec(named({ ref: 'name:sha-1', buildTags: ['current'] }), {
+    api,
+    boot: async (ref) => `booted ${ref}`,
+  })
   expect(result).toMatchObject({ value: 'booted name:sha-1', rung: 'built' })
   const status = `GET /templates/abc/builds/${BUILD_ID}/status?logsOffset=0`
   expect(seen.map(({ call }) => call)).toEqual([

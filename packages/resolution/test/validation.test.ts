@@ -60,8 +60,11 @@ describe('a missing API key', () => {
   test('is a typed error of the first call, not of the construction; no request is made', async () => {
     vi.stubEnv('E2B_API_KEY', '')
     const api = createTemplateApi()
-    const boot = (): Promise<string> => Promise.resolve('never')
-    for (const failure of [bootFromSpec('base', { api, boot }), resolveTemplate(named(), { api }), api.status(REF)]) {
+    for (const failure of [
+      bootFromSpec('base', { api, boot: async () => 'never' }),
+      resolveTemplate(named(), { api }),
+      api.status(REF),
+    ]) {
       expect(await rejection(failure)).toMatchObject({
         code: 'MISSING_API_KEY',
         hint: expect.stringContaining('E2B_API_KEY'),
