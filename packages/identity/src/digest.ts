@@ -2,8 +2,8 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { assertWellFormed } from './text.ts'
 
-/** Bytes of the digest that a template name carries, as two hex digits each: 160 bits. */
-const NAME_BYTES = 20
+/** Hex digits of the digest that a template name carries: 160 bits. */
+export const NAME_DIGITS = 40
 const CHUNK_BYTES = 4096
 
 /**
@@ -17,7 +17,7 @@ export function digestText(text: string): string {
 }
 
 /** The part of the digest that stands in a template's name. */
-export const nameHash = (canonicalText: string): string => bytesToHex(digest(canonicalText).subarray(0, NAME_BYTES))
+export const nameHash = (canonicalText: string): string => bytesToHex(digest(canonicalText)).slice(0, NAME_DIGITS)
 
 interface Utf8 {
   readonly encoder: TextEncoder

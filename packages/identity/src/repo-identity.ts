@@ -5,7 +5,7 @@ import { LIMITS } from './limits.ts'
 import { mountableTemplateId } from './mountable-template.ts'
 import { resolveResources } from './resources.ts'
 import { assertSha } from './sha.ts'
-import { formatTemplateRef, parseTemplateRef } from './template-ref.ts'
+import { formatTemplateRef, readRef } from './template-ref.ts'
 import { assertBounded, assertCount, assertKnownFields, assertRecord, assertText, sortedKeys } from './text.ts'
 import { normalizeWorkingDirectory } from './working-directory.ts'
 
@@ -97,7 +97,10 @@ export const resolveRepoIdentity = (identity: RepoTemplateIdentity): ResolvedRep
     buildEnv: resolveBuildEnv(identity.buildEnv),
     cpuCount,
     memoryMB,
-    workingDirectory: normalizeWorkingDirectory(identity.workingDirectory ?? `${SANDBOX_HOME}/${cloneUrl.directory}`),
+    workingDirectory:
+      identity.workingDirectory === undefined
+        ? `${SANDBOX_HOME}/${cloneUrl.directory}`
+        : normalizeWorkingDirectory(identity.workingDirectory),
     submodules: resolveFlag(identity.submodules, 'submodules'),
     lfs: resolveFlag(identity.lfs, 'lfs'),
     baseTemplateId: resolveBaseTemplateId(identity.baseTemplateId, cpuCount, memoryMB),
@@ -166,7 +169,7 @@ const resolveFlag = (flag: unknown, field: string): boolean => {
 const resolveBaseTemplateId = (id: string | undefined, cpuCount: number, memoryMB: number): string => {
   if (id === undefined) return defaultBaseTemplateId(cpuCount, memoryMB)
   assertBounded(id, 'baseTemplateId', LIMITS.refPart * 3 + 2)
-  return formatTemplateRef(parseTemplateRef(id))
+  return formatTemplateRef(readRef(id, 'baseTemplateId'))
 }
 
 let lastBase: { readonly cpuCount: number; readonly memoryMB: number; readonly id: string } | undefined

@@ -1,7 +1,8 @@
 import { entryLine, header, line } from './canonical-text.ts'
-import { nameHash } from './digest.ts'
+import { NAME_DIGITS, nameHash } from './digest.ts'
+import { LIMITS } from './limits.ts'
 import { type RepoTemplateIdentity, type ResolvedRepoIdentity, resolveRepoIdentity } from './repo-identity.ts'
-import { assertName } from './template-ref.ts'
+import { foldPrefix } from './template-ref.ts'
 
 /** How a repository's template is named. */
 export interface RepoTemplateNameOptions {
@@ -10,6 +11,8 @@ export interface RepoTemplateNameOptions {
 }
 
 const DEFAULT_PREFIX = 'mastra-repo'
+/** What a prefix may be long beside the hash and the dash before it. */
+const PREFIX_LENGTH = LIMITS.refPart - NAME_DIGITS - 1
 /** The tag that follows a repository's default branch, and that a template of no known commit has. */
 const CURRENT_TAG = 'current'
 
@@ -38,9 +41,8 @@ export function canonicalText(identity: RepoTemplateIdentity): string {
 }
 
 const nameOf = (identity: ResolvedRepoIdentity, options: RepoTemplateNameOptions): string => {
-  const prefix = options.prefix === undefined ? DEFAULT_PREFIX : assertName(options.prefix, 'prefix')
-  const name = `${prefix}-${nameHash(textOf(identity))}`
-  return assertName(name, 'prefix')
+  const prefix = options.prefix === undefined ? DEFAULT_PREFIX : foldPrefix(options.prefix, PREFIX_LENGTH)
+  return `${prefix}-${nameHash(textOf(identity))}`
 }
 
 const textOf = (identity: ResolvedRepoIdentity): string => {

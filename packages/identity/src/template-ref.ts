@@ -10,8 +10,30 @@ export interface TemplateRef {
   readonly tag: string | undefined
 }
 
-const namePart = /^[a-z0-9_-]+$/
-const tagPart = /^[a-z0-9_.-]+$/
+interface Part {
+  readonly what: string
+  readonly code: IdentityErrorCode
+  readonly grammar: RegExp
+  readonly characters: string
+  readonly limit: number
+}
+
+const namePart: Part = {
+  what: 'name',
+  code: 'NAME_INVALID',
+  grammar: /^[a-z0-9_-]+$/,
+  characters: 'a-z 0-9 - _',
+  limit: LIMITS.refPart,
+}
+const namespacePart: Part = { ...namePart, what: 'namespace' }
+const tagPart: Part = {
+  what: 'tag',
+  code: 'TAG_INVALID',
+  grammar: /^[a-z0-9_.-]+$/,
+  characters: 'a-z 0-9 - _ .',
+  limit: LIMITS.refPart,
+}
+
 const asciiWhitespaceAround = /^[\t\n\v\f\r ]+|[\t\n\v\f\r ]+$/g
 const asciiOnly = /^[\0-\x7f]*$/
 /** The two spellings of a UUID that E2B reads as one and that its tag grammar could hold. */
@@ -25,26 +47,34 @@ const uuid = /^(?:[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[
  * ill-formed part, and for a tag shaped like a UUID, which E2B takes for a build id.
  */
 export function parseTemplateRef(ref: string): TemplateRef {
+  return readRef(ref, 'ref')
+}
+
+/** {@link parseTemplateRef} for a ref that came in as the input `field`. */
+export const readRef = (ref: unknown, field: string): TemplateRef => {
   if (typeof ref !== 'string') {
-    throw new IdentityError({ code: 'INPUT_TYPE', field: 'ref', message: 'ref must be a string' })
+    throw new IdentityError({ code: 'INPUT_TYPE', field, message: `${field} must be a string` })
   }
-  const colon = ref.indexOf(':')
-  const tag = colon === -1 ? undefined : ref.slice(colon + 1)
-  const path = colon === -1 ? ref : ref.slice(0, colon)
-  const slash = path.indexOf('/')
-  if (path.indexOf('/', slash + 1) !== -1 && slash !== -1) {
+  const [path, tag] = cut(ref, ':')
+  const [first, second] = cut(path, '/')
+  if (second?.includes('/')) {
     throw new IdentityError({
       code: 'REF_INVALID',
-      field: 'ref',
-      message: 'ref has more than one slash',
+      field,
+      message: `${field} has more than one slash`,
       hint: 'Write [namespace/]name[:tag].',
     })
   }
   return Object.freeze({
-    namespace: slash === -1 ? undefined : assertName(path.slice(0, slash), 'namespace'),
-    name: assertName(path.slice(slash + 1), 'name'),
-    tag: tag === undefined ? undefined : assertTag(tag),
+    namespace: second === undefined ? undefined : foldPart(namespacePart, first, field),
+    name: foldPart(namePart, second ?? first, field),
+    tag: tag === undefined ? undefined : foldTag(tag, field),
   })
+}
+
+const cut = (text: string, separator: string): readonly [before: string, after: string | undefined] => {
+  const at = text.indexOf(separator)
+  return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]
 }
 
 /**
@@ -53,9 +83,9 @@ export function parseTemplateRef(ref: string): TemplateRef {
  * @throws IdentityError as {@link parseTemplateRef} does.
  */
 export function formatTemplateRef(ref: TemplateRef): string {
-  const namespace = ref.namespace === undefined ? '' : `${assertName(ref.namespace, 'namespace')}/`
+  const namespace = ref.namespace === undefined ? '' : `${foldPart(namespacePart, ref.namespace, 'namespace')}/`
   const tag = ref.tag === undefined ? '' : `:${assertTag(ref.tag)}`
-  return `${namespace}${assertName(ref.name, 'name')}${tag}`
+  return `${namespace}${foldPart(namePart, ref.name, 'name')}${tag}`
 }
 
 /**
@@ -65,47 +95,44 @@ export function formatTemplateRef(ref: TemplateRef): string {
  * a UUID (32 hex digits, with or without dashes).
  */
 export function assertTag(tag: string): string {
-  const folded = foldPart(tag, 'tag', 'TAG_INVALID', tagPart, 'a-z 0-9 - _ .')
+  return foldTag(tag, 'tag')
+}
+
+/** What may stand before a name's hash: folded and checked like a name, and short enough to leave room for the hash. */
+export const foldPrefix = (prefix: string, limit: number): string => foldPart({ ...namePart, limit }, prefix, 'prefix')
+
+const foldTag = (tag: unknown, field: string): string => {
+  const folded = foldPart(tagPart, tag, field)
   if (uuid.test(folded)) {
     throw new IdentityError({
       code: 'TAG_INVALID',
-      field: 'tag',
-      message: 'tag is shaped like a UUID, which E2B reads as a build id',
+      field,
+      message: `${field} has a tag shaped like a UUID, which E2B reads as a build id`,
       hint: 'Put a word before it, such as sha-.',
     })
   }
   return folded
 }
 
-/** A namespace or name as E2B stores it. */
-export const assertName = (value: string, field: string): string =>
-  foldPart(value, field, 'NAME_INVALID', namePart, 'a-z 0-9 - _')
-
-const foldPart = (
-  value: unknown,
-  field: string,
-  code: IdentityErrorCode,
-  grammar: RegExp,
-  characters: string,
-): string => {
+const foldPart = (part: Part, value: unknown, field: string): string => {
   if (typeof value !== 'string') {
     throw new IdentityError({ code: 'INPUT_TYPE', field, message: `${field} must be a string` })
   }
-  if (value.length > LIMITS.refPart) {
+  if (value.length > part.limit) {
     throw new IdentityError({
-      code,
+      code: part.code,
       field,
-      message: `${field} has ${value.length} characters, more than the ${LIMITS.refPart} allowed`,
+      message: `${field} has a ${part.what} of ${value.length} characters, more than the ${part.limit} allowed`,
     })
   }
   // Some letters outside ASCII fold into ASCII ones; they are refused before they can.
   const folded = asciiOnly.test(value) ? value.replace(asciiWhitespaceAround, '').toLowerCase() : ''
-  if (!grammar.test(folded)) {
+  if (!part.grammar.test(folded)) {
     throw new IdentityError({
-      code,
+      code: part.code,
       field,
-      message: `${field} is ${value === '' ? 'empty' : 'not one E2B accepts'}`,
-      hint: `Allowed are ${characters}, at least one of them.`,
+      message: `${field} has ${value === '' ? `an empty ${part.what}` : `a ${part.what} E2B does not accept`}`,
+      hint: `Allowed are ${part.characters}, at least one of them.`,
     })
   }
   return folded

@@ -64,11 +64,11 @@ export const assertWellFormed = (value: string, field: string): void => {
 
 /** Bytes of well-formed text in UTF-8. */
 export const utf8Length = (text: string): number => {
-  if (plainAscii.test(text)) return text.length
-  let length = 0
-  for (const character of text) {
-    const code = character.codePointAt(0) ?? 0
-    length += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4
+  let length = text.length
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index)
+    // A surrogate pair is two units and four bytes, so each half counts two.
+    if (unit >= 0x80) length += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2
   }
   return length
 }
