@@ -8,3 +8,40 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
 }
+
+/** The same answer; its body breaks off with the signal's reason once that aborts. Leaves no listener behind. */
+export function cutOnAbort(answer: Response, signal: AbortSignal): Response {
+  const { body } = answer
+  if (body === null) return answer
+  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader()
+  const ended = new AbortController()
+  const cut = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const breakOff = () => {
+          controller.error(signal.reason)
+          // The reader is told why by the error; that the source may refuse to be cancelled concerns nobody.
+          reader.cancel(signal.reason).catch(() => undefined)
+        }
+        if (signal.aborted) breakOff()
+        else signal.addEventListener('abort', breakOff, { once: true, signal: ended.signal })
+      },
+      async pull(controller) {
+        const chunk = await reader.read()
+        if (signal.aborted) return
+        if (!chunk.done) {
+          controller.enqueue(chunk.value)
+          return
+        }
+        ended.abort()
+        controller.close()
+      },
+      async cancel(reason) {
+        ended.abort()
+        await reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(cut, { status: answer.status, headers: answer.headers })
+}

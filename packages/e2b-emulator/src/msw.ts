@@ -24,9 +24,17 @@ export function emulatorHandlers(
 
 async function answer(emulator: Pick<Emulator, 'handle'>, request: Request): Promise<Response> {
   try {
-    return await emulator.handle(request)
+    return withFraming(await emulator.handle(request))
   } catch (error) {
     if (error instanceof ConnectionReset) return HttpResponse.error()
     throw error
   }
+}
+
+/** A streamed body must say that it is one: else a client that aborts it takes its HTTP parser down. */
+function withFraming(response: Response): Response {
+  if (response.body === null || response.headers.has('content-length')) return response
+  const headers = new Headers(response.headers)
+  headers.set('transfer-encoding', 'chunked')
+  return new Response(response.body, { status: response.status, headers })
 }

@@ -79,7 +79,10 @@ function answer(
   status: number,
   content: readonly [] | readonly [unknown, Readonly<Record<string, string>>?],
 ): Response {
-  if (content.length === 0) return new Response(null, { status })
+  if (content.length === 0) {
+    // Without a length an intercepted empty 202 has no end, and clients wait for one.
+    return new Response(null, { status, headers: status === 204 ? {} : { 'content-length': '0' } })
+  }
   const [body, headers = {}] = content
   return Response.json(body, { status, headers })
 }

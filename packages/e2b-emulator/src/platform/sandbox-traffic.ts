@@ -1,6 +1,5 @@
-import { cutOff } from '../envd/http/cut-off.ts'
 import { isSignedFor, sandboxNotFoundAnswer, type Envd } from '../envd/index.ts'
-import { unlessAborted } from '../abort.ts'
+import { cutOnAbort, unlessAborted } from '../abort.ts'
 import { ENVD_PORT } from './machine-facts.ts'
 import type { PlatformState, SandboxRecord } from './state.ts'
 
@@ -42,7 +41,7 @@ export async function answerSandboxTraffic(
   if (target.port !== ENVD_PORT) return portClosedAnswer(target)
   const { signal } = sandbox.phase.traffic
   const answer = await unlessAborted(world.envd.handle(request, target.sandboxId), signal)
-  return cutOff(answer, signal, () => undefined)
+  return cutOnAbort(answer, signal)
 }
 
 const portClosedAnswer = ({ sandboxId, port }: SandboxTarget) =>

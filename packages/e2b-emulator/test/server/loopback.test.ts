@@ -1,0 +1,143 @@
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { Sandbox, Template } from 'e2b'
+import { describe, expect, test } from 'vitest'
+import { createEmulator, type ScriptedCommand } from '@warmbox/e2b-emulator'
+import { eventually, gate, startEmulator } from '../support/emulator.ts'
+
+/** The status that a request with this Host header gets; fetch would not let it be set. */
+function statusFor(url: string, host: string, headers: Record<string, string> = {}): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request(`${url}/v2/sandboxes`, { headers: { ...headers, host } }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+describe('the loopback server', () => {
+  test('listens on 127.0.0.1, on a free port, and tells the SDK how to connect', async () => {
+    const { connection } = await startEmulator()
+    expect(connection.apiUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    expect(connection.sandboxUrl).toBe(connection.apiUrl)
+  })
+
+  test.each([
+    ['evil.example', 403],
+    ['127.0.0.1.evil.example', 403],
+    ['localhost', 200],
+    ['127.0.0.1:1', 200],
+    ['[::1]', 200],
+  ])('answers Host %s with %i', async (host, expected) => {
+    const { connection } = await startEmulator()
+    expect(await statusFor(connection.apiUrl, host, { 'x-api-key': connection.apiKey })).toBe(expected)
+  })
+
+  test('sends no CORS header', async () => {
+    const { connection } = await startEmulator()
+    const response = await fetch(`${connection.apiUrl}/v2/sandboxes`, {
+      headers: { 'x-api-key': connection.apiKey, origin: 'https://evil.example' },
+    })
+    const names = [...response.headers.keys()].filter((name) => name.startsWith('access-control-'))
+    expect(names).toEqual([])
+  })
+
+  test('reaches a sandbox by its host name too', async () => {
+    const { connection } = await startEmulator()
+    const { sandboxId } = await Sandbox.create('base', connection)
+    // The daemon's refusal of a call without its token, against the proxy's for a sandbox that does not run.
+    expect(await statusFor(connection.apiUrl, `49983-${sandboxId}.localhost`)).toBe(401)
+    expect(await statusFor(connection.apiUrl, '49983-nope.localhost')).toBe(502)
+  })
+
+  test('streams output as it is written', async () => {
+    const command = gate('work')
+    const talking: ScriptedCommand = {
+      match: 'work',
+      answer: async (call) => {
+        call.stdout('first\n')
+        await (typeof command.row.answer === 'function' ? command.row.answer(call) : undefined)
+        return { stdout: 'second\n' }
+      },
+    }
+    const { connection } = await startEmulator({ commands: [talking] })
+    const sandbox = await Sandbox.create('base', connection)
+    const seen: string[] = []
+    const running = await sandbox.commands.run('work', { background: true, onStdout: (text) => void seen.push(text) })
+    await eventually(() => (seen.length > 0 ? seen : undefined))
+    expect(seen).toEqual(['first\n'])
+    command.open()
+    expect((await running.wait()).stdout).toBe('first\nsecond\n')
+  })
+
+  test('aborts the request when the client goes away, and the command goes on', async () => {
+    const { connection } = await startEmulator()
+    const sandbox = await Sandbox.create('base', connection)
+    const running = await sandbox.commands.run('sleep infinity', { background: true })
+    await running.disconnect()
+    expect((await sandbox.commands.list()).map(({ pid }) => pid)).toContain(running.pid)
+  })
+
+  test('carries a large file both ways', async () => {
+    const { connection } = await startEmulator()
+    const sandbox = await Sandbox.create('base', connection)
+    const content = new Uint8Array(8 * 1024 * 1024).map((_, index) => index % 251)
+    await sandbox.files.write('/home/user/large', new Blob([content]))
+    const back = await sandbox.files.read('/home/user/large', { format: 'bytes' })
+    expect(Buffer.compare(back, content)).toBe(0)
+  })
+
+  test('recognises the sandbox of a signed URL, which names none', async () => {
+    const { connection } = await startEmulator()
+    await Sandbox.create('base', connection)
+    const sandbox = await Sandbox.create('base', connection)
+    await sandbox.files.write('/home/user/note', 'signed')
+    const response = await fetch(await sandbox.downloadUrl('/home/user/note'))
+    expect(await response.text()).toBe('signed')
+    const forged = new URL(await sandbox.downloadUrl('/home/user/note'))
+    forged.searchParams.set('path', '/etc/passwd')
+    expect((await fetch(forged)).status).toBe(502)
+  })
+})
+
+describe('close', () => {
+  test('cancels running builds, ends sandboxes and frees the port', async () => {
+    const slow = gate('slow')
+    const { emulator, connection } = await startEmulator({ commands: [slow.row] })
+    await Sandbox.create('base', connection)
+    const building = Template.build(Template().fromImage('node:24').runCmd('slow'), 'name', connection)
+    building.catch(() => undefined)
+    await slow.entered
+    await emulator.close()
+    slow.open()
+    expect(emulator.control.sandboxes()).toEqual([])
+    expect(emulator.control.builds().map(({ status }) => status)).not.toContain('building')
+    await expect(building).rejects.toThrow()
+    await expect(
+      new Promise((resolve, reject) => {
+        connect(Number(new URL(connection.apiUrl).port), '127.0.0.1')
+          .on('connect', resolve)
+          .on('error', reject)
+      }),
+    ).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  })
+
+  test('may be called again, and nothing is answered afterwards', async () => {
+    const emulator = createEmulator({ runtime: 'scripted' })
+    await emulator.close()
+    await emulator.close()
+    await expect(emulator.handle(new Request('http://localhost/v2/sandboxes'))).rejects.toMatchObject({
+      code: 'CLOSED',
+    })
+  })
+
+  test('of one server leaves the emulator and its other servers running', async () => {
+    const { emulator } = await startEmulator()
+    const extra = await emulator.listen()
+    await extra.close()
+    const kept = await emulator.listen()
+    expect(await Template.exists('base', kept.connection)).toBe(true)
+  })
+})
