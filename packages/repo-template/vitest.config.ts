@@ -1,3 +1,4 @@
 import { suite } from '../../vitest.shared.ts'
 
-export default suite()
+// Most tests run several git processes over TLS.
+export default suite({ testTimeout: 60_000 })

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const execute = promisify(execFile)
@@ -26,22 +26,33 @@ export interface Repository {
   remove(): Promise<void>
 }
 
-/** One author and one time, so that equal content has equal commit ids on every run. */
+/** One time for everything, so that equal content has equal commit ids on every run. */
+const committedAt = 1_767_225_600
+
 const environment = {
   PATH: process.env['PATH'],
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_AUTHOR_NAME: 'Warmbox',
   GIT_AUTHOR_EMAIL: 'warmbox@localhost',
-  GIT_AUTHOR_DATE: '2026-01-01T00:00:00Z',
+  GIT_AUTHOR_DATE: `${committedAt} +0000`,
   GIT_COMMITTER_NAME: 'Warmbox',
   GIT_COMMITTER_EMAIL: 'warmbox@localhost',
-  GIT_COMMITTER_DATE: '2026-01-01T00:00:00Z',
+  GIT_COMMITTER_DATE: `${committedAt} +0000`,
 }
 
 const run = async (cwd: string, args: readonly string[]): Promise<string> => {
   const { stdout } = await execute('git', [...args], { cwd, env: environment })
   return stdout.trim()
+}
+
+/** A literal of fast-import's input. */
+const data = (text: string): string => `data ${Buffer.byteLength(text)}\n${text}\n`
+
+const feed = async (cwd: string, args: readonly string[], input: readonly string[]): Promise<void> => {
+  const running = execute('git', [...args], { cwd, env: environment })
+  running.child.stdin?.end(input.join(''))
+  await running
 }
 
 /** Makes an empty bare repository in a directory of its own under the system's temporary directory. */
@@ -60,36 +71,29 @@ export const createRepository = async (options: RepositoryOptions = {}): Promise
   const git = (...args: readonly string[]) => run(path, args)
   /** Where a commit on `branch` starts: there, or on the default branch; empty in an empty repository. */
   const tipOf = async (branch: string): Promise<string> => {
-    const tips = await Promise.all(
-      [branch, defaultBranch].map((name) => git('for-each-ref', '--format=%(objectname)', `refs/heads/${name}`)),
-    )
-    return tips.find((tip) => tip !== '') ?? ''
+    const wanted = [`refs/heads/${branch}`, `refs/heads/${defaultBranch}`]
+    const tips = (await git('for-each-ref', '--format=%(refname) %(objectname)', ...wanted)).split('\n')
+    const found = wanted.map((ref) => tips.find((line) => line.startsWith(`${ref} `))?.slice(ref.length + 1))
+    return found.find((tip) => tip !== undefined) ?? ''
   }
 
   return {
     path,
     git,
     async commit(files, { branch = defaultBranch, message = 'Change files' } = {}) {
-      const work = await mkdtemp(join(directory, 'work-'))
-      try {
-        // Not cloned: a clone of an empty repository forgets its object format.
-        await run(work, ['init', '--quiet', `--initial-branch=${branch}`, `--object-format=${objectFormat}`])
-        const start = await tipOf(branch)
-        if (start !== '') {
-          await run(work, ['fetch', '--quiet', path, start])
-          await run(work, ['reset', '--quiet', '--hard', start])
-        }
-        for (const [name, content] of Object.entries(files)) {
-          await mkdir(dirname(join(work, name)), { recursive: true })
-          await writeFile(join(work, name), content)
-        }
-        await run(work, ['add', '--all'])
-        await run(work, ['commit', '--quiet', '--allow-empty', '--message', message])
-        await run(work, ['push', '--quiet', path, `HEAD:refs/heads/${branch}`])
-        return await run(work, ['rev-parse', 'HEAD'])
-      } finally {
-        await rm(work, { recursive: true, force: true })
-      }
+      const start = await tipOf(branch)
+      const changes = Object.entries(files).map(([name, content]) => `M 100644 inline ${name}\n${data(content)}`)
+      // One process instead of a work tree's ten.
+      await feed(
+        path,
+        ['fast-import', '--quiet', '--force'],
+        [
+          `commit refs/heads/${branch}\ncommitter Warmbox <warmbox@localhost> ${committedAt} +0000\n${data(message)}`,
+          start === '' ? '' : `from ${start}\n`,
+          ...changes,
+        ],
+      )
+      return git('rev-parse', `refs/heads/${branch}`)
     },
     remove: () => rm(directory, { recursive: true, force: true }),
   }

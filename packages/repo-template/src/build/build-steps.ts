@@ -1,7 +1,7 @@
 import type { CloneUrl } from '@warmbox/identity'
 import { createDefaultMountableTemplate, type MountableTemplateOptions, quoteShell } from '@warmbox/resolution'
 import type { TemplateBuilder } from 'e2b'
-import { cloneLines, hermeticGitLines, type Wanted } from '../checkout/git-lines.ts'
+import { cloneLines, commandLine, hermeticGitLines, type Wanted } from '../checkout/git-lines.ts'
 import { recordLines, RECORD_IN_GIT, TEMPLATE_RECORD } from '../checkout/record.ts'
 import { blanked, CREDENTIAL_VARIABLE, credentialStep, environmentSteps, exportLines } from './build-environment.ts'
 import { failFunction, stepScript } from './step-script.ts'
@@ -73,13 +73,8 @@ const cloneScript = (plan: BuildPlan, names: readonly string[]): string =>
     ...cloneLines(plan.clone.cloneUrl, plan.wanted, quoteShell(plan.directory)),
   ])
 
-/** A shell of its own for the command: whatever its text is, it cannot end, extend or comment out this script. */
 const setupScript = (name: string, directory: string, names: readonly string[], command: string): string =>
-  stepScript(name, [
-    ...exportLines(names),
-    `cd -- ${quoteShell(directory)}`,
-    `bash -euo pipefail -c ${quoteShell(command)}`,
-  ])
+  stepScript(name, [...exportLines(names), `cd -- ${quoteShell(directory)}`, commandLine(command)])
 
 const recordScript = (plan: BuildPlan): string =>
   stepScript('record', [

@@ -64,3 +64,10 @@ export const checkoutLines: readonly string[] = [
   '[ "$(git rev-parse --verify HEAD)" = "$warmbox_sha" ] || warmbox_fail "the checkout is not at $warmbox_sha"',
   '[ -n "$(git ls-tree --name-only HEAD)" ] || warmbox_fail "the commit holds no files"',
 ]
+
+/**
+ * Runs a command of the caller's in a shell of its own: whatever its text is, it cannot end, extend or comment out the
+ * script around it. Without input, because nobody is there to answer, and because bash takes a socket on its input for
+ * a remote login and reads start-up files that do not survive `-u`.
+ */
+export const commandLine = (command: string): string => `bash -euo pipefail -c ${quoteShell(command)} </dev/null`

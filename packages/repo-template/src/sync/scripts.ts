@@ -1,5 +1,5 @@
 import { basicCredential } from '../credential.ts'
-import { checkoutLines, cloneLines, fetchLines, hermeticGitLines } from '../checkout/git-lines.ts'
+import { checkoutLines, cloneLines, commandLine, fetchLines, hermeticGitLines } from '../checkout/git-lines.ts'
 import { measureLines, RECORD_IN_GIT, recordLines } from '../checkout/record.ts'
 import { CREDENTIAL_VARIABLE } from '../build/build-environment.ts'
 import { failFunction } from '../build/step-script.ts'
@@ -140,7 +140,7 @@ export const setupScript = (
   code: 'SETUP_FAILED',
   name,
   env,
-  lines: [...enter(path), assign('warmbox_command', command), 'exec bash -euo pipefail -c "$warmbox_command"'],
+  lines: [...enter(path), commandLine(command)],
 })
 
 /** Writes what the checkout is now. What setup has not caught up with yet is carried over from before. */

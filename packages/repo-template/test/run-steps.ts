@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Template, type TemplateBuilder } from 'e2b'
+import { createDefaultMountableTemplate } from '@warmbox/resolution'
+import { temporaryDirectory } from './fixtures.ts'
+
+const execute = promisify(execFile)
+
+export interface Step {
+  readonly type: string
+  readonly args: readonly string[]
+  readonly force?: boolean
+}
+
+const stepsOf = async (template: TemplateBuilder): Promise<readonly Step[]> => {
+  const { steps }: { steps: readonly Step[] } = JSON.parse(await Template.toJSON(template, false))
+  return steps
+}
+
+/** The steps a repository adds to the default mountable template's. */
+export const ownSteps = async (template: TemplateBuilder): Promise<readonly Step[]> => {
+  const base = await stepsOf(createDefaultMountableTemplate().template)
+  return (await stepsOf(template)).slice(base.length)
+}
+
+export interface Image {
+  /** What `/home/user` is on this machine. */
+  readonly home: string
+  /** ENV at the end. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Arguments of every git, one line each. */
+  readonly gitCalls: string
+  /** Everything the steps printed. */
+  readonly log: string
+}
+
+export class StepFailure extends Error {
+  override readonly name = 'StepFailure'
+  readonly log: string
+
+  constructor(log: string) {
+    super('a step failed')
+    this.log = log
+  }
+}
+
+/**
+ * Runs steps as E2B does, on this machine: RUN as `bash -l -c`, with every ENV so far, whose values had their `$NAME`
+ * expanded by a shell that knows none of them. `/home/user` is moved to a directory of its own, and `chown`, for
+ * which there is no user here, does nothing.
+ */
+export const runSteps = async (
+  template: TemplateBuilder,
+  options: { readonly certificateAuthority?: string; readonly environment?: Readonly<Record<string, string>> } = {},
+): Promise<Image> => {
+  const home = await temporaryDirectory()
+  const bin = join(await temporaryDirectory(), 'bin')
+  const calls = join(home, '..', `${home.split('/').at(-1) ?? ''}.calls`)
+  const authority = join(bin, 'authority.pem')
+  await mkdir(bin)
+  await writeFile(authority, options.certificateAuthority ?? '')
+  await writeFile(calls, '')
+  await writeFile(join(bin, 'chown'), '#!/bin/sh\n', { mode: 0o755 })
+  await writeFile(
+    join(bin, 'git'),
+    `#!/bin/bash\nprintf '%s ' "$@" >> '${calls}'\nprintf '\\n' >> '${calls}'\nPATH='${process.env['PATH'] ?? ''}' exec git "$@"\n`,
+    { mode: 0o755 },
+  )
+  // A login shell sets PATH anew; this file has the last word.
+  await writeFile(join(home, '.bash_profile'), `export PATH='${bin}':"$PATH"\n`)
+  const environment: Record<string, string> = {}
+  let log = ''
+  try {
+    for (const { type, args } of await ownSteps(template)) {
+      if (type === 'ENV') {
+        for (let index = 0; index < args.length; index += 2) {
+          environment[args[index] ?? ''] = (args[index + 1] ?? '').replaceAll(/\$(?:\w+|\{\w+\}|.)/g, '')
+        }
+        continue
+      }
+      try {
+        const { stdout, stderr } = await execute('bash', ['-l', '-c', (args[0] ?? '').replaceAll('/home/user', home)], {
+          cwd: home,
+          env: {
+            PATH: process.env['PATH'],
+            HOME: home,
+            GIT_SSL_CAINFO: authority,
+            ...options.environment,
+            ...environment,
+          },
+          timeout: 30_000,
+        })
+        log += stdout + stderr
+      } catch (error) {
+        const { stdout, stderr }: { stdout?: string; stderr?: string } = Object(error)
+        throw new StepFailure(`${log}${stdout ?? ''}${stderr ?? ''}`)
+      }
+    }
+    const { stdout: gitCalls } = await execute('cat', [calls])
+    return { home, environment, gitCalls, log }
+  } finally {
+    await execute('rm', ['-f', calls])
+  }
+}
