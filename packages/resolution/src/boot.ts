@@ -265,7 +265,8 @@ class Climb<T> {
   }
 
   #withAttempts(error: unknown): unknown {
-    return error instanceof ResolutionError ? withAttempts(error, this.#log.all) : error
+    const told = error instanceof ResolutionError ? withAttempts(error, this.#log.all) : error
+    return this.#ladder.redactor.error(told)
   }
 
   #exhausted(because: 'exhausted' | 'strict'): ResolutionError {

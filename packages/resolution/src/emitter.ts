@@ -3,8 +3,7 @@ import type { Redactor } from './redact.ts'
 import { unreachable } from './unreachable.ts'
 
 /** The same event with every text that could quote a build redacted. Refs, tags and codes are ours and hold no secret. */
-function redactEvent(event: ResolutionEvent, redactor: Redactor): ResolutionEvent {
-  const text = (value: string): string => redactor.text(value)
+function redactEvent(event: ResolutionEvent, { text }: Redactor): ResolutionEvent {
   const reason = 'reason' in event && event.reason !== undefined ? { reason: text(event.reason) } : {}
   switch (event.type) {
     case 'build-log':

@@ -73,8 +73,9 @@ async function build(
     forgetFailure(key)
     return { how, advanceError: await advance(target, { api, signal, emit }) }
   } catch (error) {
-    if (error instanceof ResolutionError) rememberFailure(key, error, clock.now())
-    throw error
+    const told = target.redactor.error(error)
+    if (told instanceof ResolutionError) rememberFailure(key, told, clock.now())
+    throw told
   }
 }
 

@@ -3,12 +3,12 @@ import { quoteShell } from './shell.ts'
 /** Removes secrets from text and errors before they leave the process. */
 export interface Redactor {
   /** The text with every known form of every secret replaced by `***`. */
-  text(value: string): string
+  readonly text: (value: string) => string
   /**
    * The same value when no secret is in it; otherwise a copy, of the same class, whose strings are redacted: message,
    * stack, own fields and the whole cause chain.
    */
-  error(value: unknown): unknown
+  readonly error: (value: unknown) => unknown
 }
 
 /** Shorter values are no secrets, and replacing them would make the remaining text unreadable. */
@@ -69,55 +69,60 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
   const alternatives = [...forms].toSorted((a, b) => b.length - a.length).map(escapeRegExp)
   const pattern = new RegExp(alternatives.join('|'), 'g')
   const text = (value: string): string => value.replace(pattern, MASK)
-  return { text, error: (value) => redactValue(value, text, new Map()) }
+  return {
+    text,
+    error: (value) => (isTouched(value, text, new Set()) ? redactedCopy(value, text, new Map()) : value),
+  }
 }
 
 const escapeRegExp = (value: string): string => value.replace(/[$()*+.?[\\\]^{|}/-]/g, '\\$&')
 
 type RedactText = (value: string) => string
 
-/** `seen` keeps one copy per original, so a cycle stays a cycle. */
-function redactValue(value: unknown, text: RedactText, seen: Map<object, unknown>): unknown {
-  if (typeof value === 'string') return text(value)
-  if (typeof value !== 'object' || value === null) return value
-  if (seen.has(value)) return seen.get(value)
-  seen.set(value, value)
-  if (value instanceof DOMException) return redactDomException(value, text)
-  if (value instanceof Error || Array.isArray(value) || isPlainObject(value)) return redactObject(value, text, seen)
-  return value
-}
+/** Only plain data and errors are looked into; anything else, such as a response, has its own ways of being printed. */
+const isOpen = (value: unknown): value is object =>
+  value instanceof Error || Array.isArray(value) || (typeof value === 'object' && value !== null && isPlain(value))
 
-function isPlainObject(value: object): boolean {
+function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
 }
 
-/** Its fields live behind accessors of the class, so a copy must be constructed. */
-function redactDomException(value: DOMException, text: RedactText): DOMException {
-  const message = text(value.message)
-  return message === value.message ? value : new DOMException(message, value.name)
+/** The fields of a DOMException live behind accessors of its class, out of reach of its own keys. */
+const fieldsOf = (value: object): readonly PropertyKey[] =>
+  value instanceof DOMException ? ['message', ...Reflect.ownKeys(value)] : Reflect.ownKeys(value)
+
+/** Is a secret anywhere in it? `seen` ends cycles. */
+function isTouched(value: unknown, text: RedactText, seen: Set<object>): boolean {
+  if (typeof value === 'string') return text(value) !== value
+  if (!isOpen(value) || seen.has(value)) return false
+  seen.add(value)
+  return fieldsOf(value).some((key) => isTouched(Reflect.get(value, key), text, seen))
 }
 
-function redactObject(value: object, text: RedactText, seen: Map<object, unknown>): object {
-  const changes = new Map<PropertyKey, unknown>()
+/** `copies` holds the copy of each original, so that a cycle leads back into the copy and not out of it. */
+function redactedCopy(value: unknown, text: RedactText, copies: Map<object, object>): unknown {
+  if (typeof value === 'string') return text(value)
+  if (!isOpen(value)) return value
+  const made = copies.get(value)
+  if (made !== undefined) return made
+  const copy = emptyCopy(value, text)
+  copies.set(value, copy)
   for (const key of Reflect.ownKeys(value)) {
-    const before: unknown = Reflect.get(value, key)
-    const after = redactValue(before, text, seen)
-    if (after !== before) changes.set(key, after)
-  }
-  if (changes.size === 0) return value
-  const descriptors = Object.getOwnPropertyDescriptors(value)
-  const copy: object = Array.isArray(value) ? [] : Object.create(Object.getPrototypeOf(value))
-  seen.set(value, copy)
-  for (const key of Reflect.ownKeys(descriptors)) {
-    const descriptor = Reflect.getOwnPropertyDescriptor(value, key)
-    if (descriptor === undefined) continue
+    if (Array.isArray(value) && key === 'length') continue
     Object.defineProperty(copy, key, {
-      value: changes.has(key) ? changes.get(key) : Reflect.get(value, key),
-      enumerable: descriptor.enumerable ?? false,
+      value: redactedCopy(Reflect.get(value, key), text, copies),
+      enumerable: Reflect.getOwnPropertyDescriptor(value, key)?.enumerable ?? false,
       writable: true,
       configurable: true,
     })
   }
+  return copy
+}
+
+function emptyCopy(value: object, text: RedactText): object {
+  if (value instanceof DOMException) return new DOMException(text(value.message), value.name)
+  if (Array.isArray(value)) return []
+  const copy: object = Object.create(Object.getPrototypeOf(value))
   return copy
 }

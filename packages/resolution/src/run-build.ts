@@ -50,7 +50,7 @@ export async function runBuild(
       case 'finish':
         return step.how
       case 'fail':
-        throw target.redactor.error(step.failure)
+        throw step.failure
       case 'look':
       case 'start':
       case 'await':

@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process'
+import { quoteShell } from '@warmbox/resolution'
+import { array, assert, property, string } from 'fast-check'
+import { expect, test } from 'vitest'
+
+/** What a shell makes of the words, each ended by NUL. */
+const echoed = (words: readonly string[]): string[] =>
+  execFileSync('bash', ['-c', `printf '%s\\0' ${words.map(quoteShell).join(' ')}`], { encoding: 'utf8' })
+    .split('\0')
+    .slice(0, -1)
+
+test('a shell reads every word as it was given', () => {
+  const nasty = [
+    '',
+    ' ',
+    "it's",
+    '"',
+    '$(touch /tmp/canary)',
+    '`id`',
+    '; rm -rf /',
+    '\\',
+    '\n',
+    '-rf',
+    '*',
+    '!!',
+    '~',
+    'ü€😀',
+  ]
+  expect(echoed(nasty)).toEqual(nasty)
+})
+
+test('whatever the words are', () => {
+  const word = string({ unit: 'grapheme' }).filter((text) => !text.includes('\0'))
+  assert(
+    property(array(word, { minLength: 1, maxLength: 20 }), (words) => {
+      expect(echoed(words)).toEqual(words)
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test('a NUL is refused', () => {
+  expect(() => quoteShell('a\0b')).toThrow(expect.objectContaining({ code: 'INVALID_SHELL_WORD' }))
+})
