@@ -20,7 +20,7 @@ export async function countFilesWithNeedles(
   needles: readonly string[],
   since: Date,
 ): Promise<number> {
-  const process = await sandbox.processes.spawn(searchScript(since), { stdinMode: 'open' })
+  const process = await sandbox.processes.spawn(searchScript(since), { stdinMode: 'pipe' })
   await process.sendStdin(`${needles.join('\n')}\n`)
   await process.closeStdin()
   const { exitCode, stdout, stderr } = await process.wait()

@@ -5,9 +5,11 @@ import { isWarmboxError } from '@warmbox/identity'
 
 import { openOrigin, type Origin } from './origin.ts'
 import { resolveOptions, usage, UsageError, type DemoOptions } from './options.ts'
-import { openPlatform, type Platform } from './platform.ts'
+import { choosePlatform, openPlatform, type Platform } from './platform.ts'
 import { createPrinter } from './printer.ts'
 import { Relay } from './relay.ts'
+import { checkoutOf } from './session.ts'
+import { tellSummary } from './tell-summary.ts'
 import { walk, type WalkSummary } from './walk.ts'
 
 process.exitCode = await main()
@@ -47,14 +49,18 @@ async function demo(options: DemoOptions, signal: AbortSignal): Promise<WalkSumm
   let origin: Origin | undefined
   let platform: Platform | undefined
   try {
+    const kind = await choosePlatform(options.platform)
+    if (kind.name === 'scripted')
+      printer.notice(`No command runs in this walk (${kind.reason}): the emulator answers from a script.`)
     origin = await openOrigin(options, signal)
-    platform = await openPlatform(options.platform, origin.certificateAuthority)
-    printer.heading(`Sandboxes on ${platform.description}`)
-    printer.detail(`repository ${origin.description}`)
+    platform = await openPlatform(kind, {
+      certificateAuthority: origin.certificateAuthority,
+      checkout: checkoutOf(origin.cloneUrl),
+    })
+    printer.notice(`Sandboxes: ${platform.description}`)
+    printer.notice(`Repository: ${origin.description}`)
     const summary = await walk({ platform, origin, printer, relay, signal })
-    printer.heading(
-      `${summary.sessions.filter((session) => session.ok).length} of ${summary.sessions.length} sessions worked; ${summary.tokenLeaks} traces of the token found`,
-    )
+    tellSummary(printer, summary)
     return summary
   } finally {
     await platform?.close()

@@ -9,6 +9,8 @@ Walks one repository through Warmbox: a cold start, a warm start, a moved head, 
   --repo   the repository to walk with; default: this checkout's own history. A private one takes its token from
            the environment variable WARMBOX_REPOSITORY_TOKEN.
   --json   print one JSON summary as the last line of stdout; what is said on the way goes to stderr
+  --scripted  use the emulator without processes: commands answer from a table. Chosen by itself, and said first,
+           where this machine allows no namespaces
   --e2b    use E2B itself instead of the emulator: needs E2B_API_KEY, and --repo with an https URL E2B can reach
 `
 
@@ -21,7 +23,7 @@ export interface DemoOptions {
   readonly repository: RepositoryChoice
   readonly repositoryToken: string | undefined
   readonly json: boolean
-  readonly platform: 'emulator' | 'e2b'
+  readonly platform: 'emulator' | 'scripted' | 'e2b'
 }
 
 /** What was written on the command line cannot be carried out; the message says what to write instead. */
@@ -42,7 +44,9 @@ export function resolveOptions(
   const { values } = parse(args)
   if (values.help === true) return 'help'
   const repository = chooseRepository(values.repo)
-  const platform = values.e2b === true ? 'e2b' : 'emulator'
+  if (values.e2b === true && values.scripted === true)
+    throw new UsageError('--e2b and --scripted exclude each other: give one of them.')
+  const platform = values.e2b === true ? 'e2b' : values.scripted === true ? 'scripted' : 'emulator'
   if (platform === 'e2b') {
     if (repository.kind !== 'url')
       throw new UsageError('--e2b needs --repo with an https URL: E2B cannot reach a repository on this machine.')
@@ -66,6 +70,7 @@ function parse(args: readonly string[]) {
         repo: { type: 'string' },
         json: { type: 'boolean' },
         e2b: { type: 'boolean' },
+        scripted: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
       strict: true,

@@ -2,6 +2,8 @@ import { stripVTControlCharacters } from 'node:util'
 
 /** Says what happens, to a person. */
 export interface Printer {
+  /** Something to know about the whole run. */
+  notice(text: string): void
   heading(text: string): void
   detail(text: string): void
   /** A line some program wrote. */
@@ -15,6 +17,7 @@ export const createPrinter = (stream: { write(text: string): unknown }): Printer
     for (const part of stripVTControlCharacters(text).trimEnd().split('\n')) stream.write(`${prefix}${part}\n`)
   }
   return {
+    notice: (text) => line('', text),
     heading: (text) => line('', `\n${text}`),
     detail: (text) => line('  · ', text),
     log: (text) => line('  │ ', text),

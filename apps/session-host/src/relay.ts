@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 
-import type { ResolutionEvent } from '@warmbox/resolution'
+import type { SyncEvent } from '@warmbox/repo-template'
+import type { E2BSandboxEvent } from '@warmbox/sandbox'
 
 import type { Printer } from './printer.ts'
 
@@ -16,14 +17,14 @@ export class Relay {
     this.#printer = printer
   }
 
-  readonly onEvent = (event: ResolutionEvent): void => {
+  readonly onEvent = (event: E2BSandboxEvent | SyncEvent): void => {
     this.#keep(event)
     switch (event.type) {
       case 'build-start':
         this.#printer.detail(`${event.background ? 'background build' : 'build'} of ${event.ref} started`)
         return
       case 'build-log':
-        this.#printer.log(event.line)
+        this.#printer.log(firstLine(event.line))
         return
       case 'build-end':
         this.#printer.detail(
@@ -40,6 +41,24 @@ export class Relay {
         this.#printer.detail(
           `rung ${event.rung}: ${event.outcome}${event.reason === undefined ? '' : ` (${event.reason})`}`,
         )
+        return
+      case 'sandbox-created':
+        this.#printer.detail(`sandbox ${event.sandboxId} created from ${event.ref} in ${seconds(event.durationMs)}`)
+        return
+      case 'sync':
+        this.#printer.detail(`sync, ${event.step}: ${seconds(event.durationMs)}`)
+        return
+      case 'sandbox-lost':
+        this.#printer.detail(`sandbox ${event.sandboxId} was ${event.reason}`)
+        return
+      case 'sandbox-duplicate':
+        this.#printer.detail(`sandbox ${event.sandboxId} has the same id as ${event.keptSandboxId}`)
+        return
+      // The walk itself says when a session connects, or ends.
+      case 'sandbox-connected':
+      case 'sandbox-stopped':
+      case 'sandbox-destroyed':
+        return
     }
   }
 
@@ -63,3 +82,12 @@ export class Relay {
 }
 
 export const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(2)} s`
+
+const LONGEST_LINE = 150
+
+/** A step's script is one log entry of many lines; its first says which step it is. */
+const firstLine = (text: string): string => {
+  const [first = '', ...rest] = text.trimEnd().split('\n')
+  const cut = first.length > LONGEST_LINE ? first.slice(0, LONGEST_LINE) : first
+  return rest.length > 0 || cut !== first ? `${cut} …` : cut
+}

@@ -65,8 +65,8 @@ export async function runSession(host: SessionHost, plan: SessionPlan): Promise<
     const boot = sandbox.lastBoot
     printer.result(`rung ${boot?.rung ?? 'none'}, ${boot?.ref ?? 'no ref'}, started in ${seconds(startMs)}`)
     if (plan.sync !== undefined) await bringTo(host, sandbox, plan.template, plan.sync)
-    sha = await readHead(sandbox, checkoutOf(origin, plan))
-    ok = await runCommand(host, sandbox, plan)
+    sha = await readHead(sandbox, checkoutOf(origin.cloneUrl))
+    ok = await runCommand(host, sandbox)
     await plan.inspect?.(sandbox)
   } catch (error) {
     relay.error(error)
@@ -102,16 +102,12 @@ async function readHead(sandbox: E2BSandbox, cwd: string): Promise<string> {
   return stdout.trim()
 }
 
-async function runCommand(
-  { origin, printer, relay }: SessionHost,
-  sandbox: E2BSandbox,
-  plan: SessionPlan,
-): Promise<boolean> {
-  const result = await sandbox.executeCommand('bash', ['-c', SESSION_COMMAND], { cwd: checkoutOf(origin, plan) })
+async function runCommand({ origin, printer, relay }: SessionHost, sandbox: E2BSandbox): Promise<boolean> {
+  const result = await sandbox.executeCommand('bash', ['-c', SESSION_COMMAND], { cwd: checkoutOf(origin.cloneUrl) })
   relay.output(result.stdout + result.stderr)
   for (const line of (result.stdout + result.stderr).trim().split('\n')) printer.log(line)
   return result.exitCode === 0
 }
 
-const checkoutOf = (origin: Origin, plan: SessionPlan): string =>
-  plan.template.workingDirectory ?? `/home/user/${parseCloneUrl(origin.cloneUrl).directory}`
+/** Where a repository's template puts its checkout. */
+export const checkoutOf = (cloneUrl: string): string => `/home/user/${parseCloneUrl(cloneUrl).directory}`
