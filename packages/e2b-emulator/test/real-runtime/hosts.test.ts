@@ -52,7 +52,7 @@ describeReal('other hosts', () => {
     } finally {
       rmSync(parent, { recursive: true, force: true })
     }
-  }, 60_000)
+  })
 
   test.skipIf(!isRoot)(
     'a data directory others cannot walk to (skipped: needs root)',
@@ -78,7 +78,7 @@ describeReal('other hosts', () => {
       closeSync(directory)
       rmSync(parent, { recursive: true, force: true })
     }
-  }, 60_000)
+  })
 })
 
 const expected = {

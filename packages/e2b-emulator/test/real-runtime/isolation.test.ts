@@ -19,7 +19,7 @@ describeReal('what a machine can do to its host', () => {
   afterEach(() => rmSync(hostDirectory, { recursive: true, force: true }))
 
   test.each(['root', 'user'])('%s cannot see or change a file of the host by its absolute path', async (user) => {
-    const machine = await bench().machine()
+    const machine = await bench().shared()
     const ran = await run(machine, `cat ${hostFile}; mkdir -p ${hostDirectory}; echo changed >${hostFile}`, { user })
     expect(ran.stdout).toBe('')
     expect(readFileSync(hostFile, 'utf8')).toBe('of the host')
@@ -27,7 +27,7 @@ describeReal('what a machine can do to its host', () => {
   })
 
   test('the root of every process it sees is its own', async () => {
-    const machine = await bench().machine()
+    const machine = await bench().shared()
     const ran = await run(
       machine,
       `for root in /proc/[0-9]*/root; do cat $root${hostFile}; echo x >$root${hostFile}; done`,
@@ -40,7 +40,7 @@ describeReal('what a machine can do to its host', () => {
   })
 
   test('root cannot make devices, mount, remount or enter namespaces of the host', async () => {
-    const machine = await bench().machine()
+    const machine = await bench().shared()
     const attempts = [
       'mknod /tmp/disk b 8 0',
       'mknod /tmp/memory c 1 1',
@@ -56,7 +56,7 @@ describeReal('what a machine can do to its host', () => {
   })
 
   test('root of a nested user namespace cannot uncover anything either', async () => {
-    const machine = await bench().machine()
+    const machine = await bench().shared()
     const ran = await run(
       machine,
       `unshare --user --map-root-user --mount sh -c 'umount -l /; umount -l /usr; cat ${hostFile}'`,
@@ -69,7 +69,7 @@ describeReal('what a machine can do to its host', () => {
 
   test('root cannot change the kernel settings of the host', async () => {
     const before = readFileSync('/proc/sys/kernel/core_pattern', 'utf8')
-    const machine = await bench().machine()
+    const machine = await bench().shared()
     const ran = await run(machine, 'echo changed >/proc/sys/kernel/core_pattern', { user: 'root' })
     expect(ran.exit.exitCode).not.toBe(0)
     expect(readFileSync('/proc/sys/kernel/core_pattern', 'utf8')).toBe(before)

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import type { Machine } from '../../src/runtime/port.ts'
 import { createRealRuntime } from '../../src/runtime/real/index.ts'
 import {
   describeReal,
@@ -14,6 +15,7 @@ import {
   output,
   processesOf,
   run,
+  textOf,
   useRuntime,
   userNamespaceOf,
 } from './support.ts'
@@ -22,6 +24,10 @@ const hostProgram = fileURLToPath(new URL('fixtures/host.ts', import.meta.url))
 let markers = 0
 /** A duration nobody else sleeps for, to find a process by on the host. */
 const marker = () => `${100_000 + process.pid}.${markers++}`
+
+/** As `/proc` has it: `R` running, `S` sleeping, `T` stopped. */
+const stateOf = async (machine: Machine, pid: number) =>
+  (await textOf(await machine.files.read(`/proc/${pid}/stat`))).replace(/^.*\) /, '').charAt(0)
 
 describeReal('the life of a machine', () => {
   const bench = useRuntime()
@@ -39,12 +45,8 @@ describeReal('the life of a machine', () => {
     ticker.onOutput(() => void ticks++)
     await expect.poll(() => ticks).toBeGreaterThan(2)
     await machine.pause()
-    const states = await machine.files.list('/proc', 1)
     const paused = ticks
-    const status = async () =>
-      (await new Response(await machine.files.read(`/proc/${ticker.pid}/stat`)).text()).replace(/^.*\) /, '').charAt(0)
-    expect(states.some(({ name }) => name === String(ticker.pid))).toBe(true)
-    expect(await status()).toBe('T')
+    expect(await stateOf(machine, ticker.pid)).toBe('T')
     expect(ticks).toBe(paused)
     await machine.resume()
     await expect.poll(() => ticks).toBeGreaterThan(paused)
@@ -59,12 +61,25 @@ describeReal('the life of a machine', () => {
 
   test('a process that a command had stopped itself stays stopped over pause and resume', async () => {
     const machine = await bench().machine()
-    await output(machine, 'sleep 1000 >/dev/null 2>&1 & kill -STOP $!; echo $! >/tmp/stopped')
-    const state = () => output(machine, 'sed "s/.*) //" /proc/$(cat /tmp/stopped)/stat | cut -c1')
-    expect(await state()).toBe('T')
+    const process = await machine.spawn({
+      command: 'bash',
+      args: ['-c', 'kill -STOP $$; echo continued'],
+      user: 'user',
+      env: {},
+      stdin: false,
+    })
+    let told = ''
+    process.onOutput(({ data }) => {
+      told += new TextDecoder().decode(data)
+    })
+    await expect.poll(() => stateOf(machine, process.pid)).toBe('T')
     await machine.pause()
     await machine.resume()
-    expect(await state()).toBe('T')
+    expect(await stateOf(machine, process.pid)).toBe('T')
+    expect(told).toBe('')
+    await output(machine, `kill -CONT ${process.pid}`)
+    await process.exit
+    expect(told).toBe('continued\n')
   })
 
   test('a paused machine can be copied, killed in part and destroyed', async () => {
@@ -76,6 +91,24 @@ describeReal('the life of a machine', () => {
     await sleeper.signal('SIGKILL')
     await machine.destroy()
     expect((await sleeper.exit).status).toBe('signal: killed')
+  })
+
+  test('what is started while paused runs after', async () => {
+    const machine = await bench().machine()
+    await machine.pause()
+    const started = run(machine, 'echo started')
+    expect(await Promise.race([started, machine.files.homeOf('user')])).toBe('/home/user')
+    await machine.resume()
+    expect((await started).stdout).toBe('started\n')
+  })
+
+  test('a snapshot that ends during a pause does not end the pause', async () => {
+    const machine = await bench().machine()
+    const sleeper = await machine.spawn({ command: 'sleep', args: ['1000'], user: 'user', env: {}, stdin: false })
+    await Promise.all([machine.snapshot(), machine.pause()])
+    expect(await stateOf(machine, sleeper.pid)).toBe('T')
+    await machine.resume()
+    expect(await stateOf(machine, sleeper.pid)).toBe('S')
   })
 
   test('destroying ends every process, detached ones too, and refuses what comes after', async () => {
@@ -206,5 +239,5 @@ describeReal('the end of a runtime', () => {
     } finally {
       rmSync(dataDirectory, { recursive: true, force: true })
     }
-  }, 60_000)
+  })
 })

@@ -6,19 +6,26 @@ import type { Machine, ProcessExit, Runtime, SpawnOptions } from '../../src/runt
 import { createRealRuntime, probeNamespaces } from '../../src/runtime/real/index.ts'
 
 export const namespaces = await probeNamespaces()
+// Every command is several processes, and the machine the tests run on may be busy.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
 export const isRoot = process.getuid?.() === 0
 
 /** A suite that needs namespaces; where the host has none its name says why it was skipped. */
 export function describeReal(name: string, body: () => void): void {
   const reason = namespaces.available ? '' : ` (skipped: ${namespaces.reason})`
-  describe.skipIf(!namespaces.available)(`${name}${reason}`, body)
+  describe.skipIf(!namespaces.available)(`${name}${reason}`, () => {
+    body()
+  })
 }
 
 export interface Bench {
   readonly dataDirectory: string
   readonly runtime: Runtime
+  /** The machine of the suite, for tests that leave it as it is. */
+  readonly shared: () => Promise<Machine>
   /** A new machine of `image`, or of the base image. */
-  machine(image?: string, hostname?: string): Promise<Machine>
+  readonly machine: (image?: string, hostname?: string) => Promise<Machine>
 }
 
 /** One runtime for a suite; its end proves that nothing is left in its directory. */
@@ -28,12 +35,10 @@ export function useRuntime(): () => Bench {
     const dataDirectory = mkdtempSync(join(tmpdir(), 'warmbox-real-'))
     const runtime = await createRealRuntime({ dataDirectory, certificateAuthorities: [authority] })
     let count = 0
-    bench = {
-      dataDirectory,
-      runtime,
-      machine: async (image, hostname = 'box') =>
-        runtime.createMachine(image ?? (await runtime.baseImage('e2bdev/base')), { id: `m${count++}`, hostname }),
-    }
+    const machine: Bench['machine'] = async (image, hostname = 'box') =>
+      runtime.createMachine(image ?? (await runtime.baseImage('e2bdev/base')), { id: `m${count++}`, hostname })
+    let shared: Promise<Machine> | undefined
+    bench = { dataDirectory, runtime, machine, shared: () => (shared ??= machine()) }
   })
   afterAll(async () => {
     if (bench === undefined) return
@@ -78,7 +83,7 @@ export async function run(machine: Machine, command: string, options: Partial<Sp
 /** Standard output of a command that must succeed. */
 export async function output(machine: Machine, command: string, options: Partial<SpawnOptions> = {}): Promise<string> {
   const ran = await run(machine, command, options)
-  expect(ran.exit, ran.stderr).toMatchObject({ exitCode: 0 })
+  if (ran.exit.exitCode !== 0) throw new Error(`${command}: ${ran.exit.status}\n${ran.stderr}`)
   return ran.stdout.trimEnd()
 }
 

@@ -104,13 +104,18 @@ function release(stream: (Readable & { unref?(): void }) | null): void {
 }
 
 async function kill(child: ChildProcess, channel: MachineChannel, exited: Promise<unknown>): Promise<void> {
+  if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+    child.ref()
+    try {
+      // Init takes every process of its namespace with it and is only gone after them, and unshare waits for init.
+      process.kill(initOf(child.pid) ?? child.pid, 'SIGKILL')
+    } catch (error) {
+      // ESRCH: it ended by itself just now.
+      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+    }
+    await exited
+  }
   channel.close()
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-  child.ref()
-  const init = initOf(child.pid)
-  // Init takes every process of its namespace with it and is only gone after them, and unshare waits for init.
-  process.kill(init ?? child.pid, 'SIGKILL')
-  await exited
 }
 
 /** The host's id of the machine's first process; undefined while unshare has not forked yet or when it has ended. */

@@ -30,6 +30,7 @@ export class RealMachine implements Machine {
   readonly #channel: MachineChannel
   readonly #hooks: RealMachineHooks
   #paused = false
+  #freezers = 0
   #ending: Promise<void> | undefined
 
   static async create(
@@ -58,34 +59,32 @@ export class RealMachine implements Machine {
   }
 
   async pause(): Promise<void> {
-    await this.#channel.request('freeze', null)
+    if (this.#paused) return
     this.#paused = true
+    await this.#freeze()
   }
 
   async resume(): Promise<void> {
+    if (!this.#paused) return
     this.#paused = false
-    await this.#channel.request('thaw', null)
+    await this.#thaw()
   }
 
   async snapshot(): Promise<ImageId> {
-    const wasPaused = this.#paused
-    if (!wasPaused) await this.#channel.request('freeze', null)
+    const layer = this.#workspace.allocate('layer')
+    const { trees } = this.#workspace.plan
+    const copies = trees.map(({ key }) => `cp -a --reflink=auto "$1/${key}/u" "$2/${key}"`)
+    const script = `mkdir "$2"; ${copies.join('; ')}`
+    await this.#freeze()
     try {
-      const layer = this.#workspace.allocate('layer')
-      const { trees } = this.#workspace.plan
-      const copies = trees.map(({ key }) => `cp -a --reflink=auto "$1/${key}/u" "$2/${key}"`)
-      await this.#workspace.runInside([
-        'sh',
-        '-ec',
-        `mkdir "$2"; ${copies.join('; ')}`,
-        'warmbox',
-        this.#directory,
-        layer,
-      ])
-      return this.#hooks.keepLayer(layer)
+      await this.#workspace.runInside(['sh', '-ec', script, 'warmbox', this.#directory, layer])
+    } catch (error) {
+      await this.#workspace.remove(layer)
+      throw error
     } finally {
-      if (!wasPaused) await this.#channel.request('thaw', null)
+      await this.#thaw()
     }
+    return this.#hooks.keepLayer(layer)
   }
 
   destroy(): Promise<void> {
@@ -106,6 +105,18 @@ export class RealMachine implements Machine {
         resolve(socket)
       })
     })
+  }
+
+  /** A pause and a snapshot may overlap; the machine goes on when the last of them is over. */
+  async #freeze(): Promise<void> {
+    this.#freezers++
+    if (this.#freezers === 1) await this.#channel.request('freeze', null)
+  }
+
+  async #thaw(): Promise<void> {
+    this.#freezers--
+    // A machine that ended meanwhile has nothing left to continue.
+    if (this.#freezers === 0 && this.#ending === undefined) await this.#channel.request('thaw', null)
   }
 
   async #end(): Promise<void> {

@@ -57,7 +57,7 @@ export async function probeStorage(dataDirectory: string, userNamespace: UserNam
   try {
     userNamespace.own(directory, 0)
     const proc = `proc ${stage}/proc proc nosuid,nodev,noexec 0 0`
-    const overlay = 'userxattr,lowerdir=p/base:empty,upperdir=p/r/u,workdir=p/r/w'
+    const overlay = 'userxattr,volatile,lowerdir=p/base:empty,upperdir=p/r/u,workdir=p/r/w'
     const attempt = (root: string) =>
       runTool(
         [

@@ -132,6 +132,7 @@ class RealRuntime implements Runtime {
 
   async #end(): Promise<void> {
     const machines = await Promise.allSettled(this.#machines)
+    this.#workspace.abandon()
     const ended = await Promise.allSettled(
       machines.flatMap((machine) => (machine.status === 'fulfilled' ? [machine.value.destroy()] : [])),
     )

@@ -72,7 +72,7 @@ pivot_root . .
 /** Waits until the process that holds the other end of its input is gone, then removes the directory given. */
 export const janitorScript = `
 trap '' INT TERM HUP
-cat >/dev/null
+read -r _
 for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
   rm -rf -- "$1" 2>/dev/null && exit 0
   sleep 0.1

@@ -21,6 +21,8 @@ export interface Workspace {
   /** Runs a script in a mount namespace of its own. */
   runMounted(script: string, args: readonly string[]): Promise<void>
   remove(name: string): Promise<void>
+  /** From now on nothing is removed by itself, because {@link close} removes everything. */
+  abandon(): void
   close(): Promise<void>
 }
 
@@ -35,6 +37,7 @@ export function createWorkspace(dataDirectory: string, storage: Storage, userNam
   const layout = readHostLayout()
   const nodeFd = openSync(process.execPath, 'r')
   let next = 0
+  let abandoned = false
 
   const runInside = async (argv: readonly string[]) => {
     await runTool([...userNamespace.enter, ...argv], { cwd: directory, fds: [userNamespace.fd] })
@@ -48,7 +51,12 @@ export function createWorkspace(dataDirectory: string, storage: Storage, userNam
     allocate: (kind) => `${kind.slice(0, 1)}${(next++).toString(36)}`,
     runInside,
     runMounted: (script, args) => runInside(['unshare', '--mount', 'bash', '-c', script, 'warmbox', ...args]),
-    remove: (name) => runInside(['rm', '-rf', '--', name]),
+    async remove(name) {
+      if (!abandoned) await runInside(['rm', '-rf', '--', name])
+    },
+    abandon: () => {
+      abandoned = true
+    },
     async close() {
       await janitor.dismiss()
       closeSync(nodeFd)

@@ -69,7 +69,9 @@ export function createProcesses(
     })
 
   return {
-    spawn(parameters, call) {
+    async spawn(parameters, call) {
+      // As on a machine that is paused for real, a start takes place when it goes on.
+      await thawed
       const account = accounts.find(parameters.user)
       const cwd = parameters.cwd ?? account.home
       if (!isDirectory(cwd)) throw failures.create('directory-missing', `cwd ${cwd} does not exist`)

@@ -30,7 +30,7 @@ export function agentProgram(settings: AgentSettings, channel: number): string {
   }
   const factories = Object.entries(parts).map(([name, factory]) => `${name}: ${String(factory)}`)
   return [
-    // Bundlers that keep function names wrap functions in this helper.
+    // A bundler that keeps function names wraps functions in a helper of this name.
     'const __name = (value) => value;',
     `const parts = {\n${factories.join(',\n')}\n};`,
     `(${String(runAgent)})(parts, ${JSON.stringify(settings)}, ${JSON.stringify(channel)});`,
