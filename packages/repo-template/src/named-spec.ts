@@ -5,7 +5,7 @@ import { buildSteps } from './build/build-steps.ts'
 import type { Wanted } from './checkout/git-lines.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Repository } from './repository-access.ts'
-import { type RepoTemplateSpec, secretSpec } from './secret-spec.ts'
+import { secretSpec } from './secret-spec.ts'
 
 /** Everything a spec is made from, once it has been asked for. */
 export interface SpecInputs {
@@ -19,7 +19,7 @@ export const pinnedSpec = (
   inputs: SpecInputs,
   found: { readonly sha: string; readonly cloneUrl: string },
   isCurrent: ((signal?: AbortSignal) => Promise<boolean>) | undefined,
-): RepoTemplateSpec => {
+): NamedTemplateSpec => {
   const { identity, options } = inputs
   const { lineSuffix } = options.selector
   return withSecrets(inputs, {
@@ -37,7 +37,7 @@ export const pinnedSpec = (
 }
 
 /** Of a head nobody could name: what is there is booted; what is built must not pass for a commit. */
-export const unpinnedSpec = (inputs: SpecInputs, lineSuffix: string): RepoTemplateSpec => {
+export const unpinnedSpec = (inputs: SpecInputs, lineSuffix: string): NamedTemplateSpec => {
   const { identity, options } = inputs
   const name = repoTemplateName(identity, options.naming)
   return withSecrets(inputs, {
@@ -53,7 +53,7 @@ export const refusedSpec = (
   options: ResolvedOptions,
   name: string,
   refused: { readonly code: string; readonly message: string },
-): RepoTemplateSpec => ({
+): NamedTemplateSpec => ({
   ref: `${name}:refused`,
   template: createDefaultMountableTemplate({ ...options.resources, nodeVersion: options.nodeVersion }).template,
   refused: { ...refused },
@@ -81,7 +81,7 @@ const common = (options: ResolvedOptions): Pick<NamedTemplateSpec, 'buildResourc
   ...(options.fallbackTemplate === undefined ? {} : { fallbackTemplate: options.fallbackTemplate }),
 })
 
-const withSecrets = ({ identity, repository }: SpecInputs, spec: RepoTemplateSpec): RepoTemplateSpec =>
+const withSecrets = ({ identity, repository }: SpecInputs, spec: NamedTemplateSpec): NamedTemplateSpec =>
   secretSpec(spec, [
     ...(repository.token === undefined ? [] : [repository.token]),
     ...Object.values(plainValues(identity.buildEnv)),

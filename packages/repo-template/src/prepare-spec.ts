@@ -1,19 +1,18 @@
 import { type BuildEnvValue, repoTemplateName } from '@warmbox/identity'
-import type { ResolveContext } from '@warmbox/resolution'
+import type { NamedTemplateSpec, ResolveContext } from '@warmbox/resolution'
 import { abortable } from './deadline.ts'
 import { RepoTemplateError, type RepoTemplateErrorCode } from './errors.ts'
 import { findHead } from './find-head.ts'
 import { pinnedSpec, refusedSpec, unpinnedSpec } from './named-spec.ts'
 import { assertBuildEnvNames, type ResolvedOptions } from './options.ts'
 import { acquireAccess, type RepositoryAccess } from './repository-access.ts'
-import type { RepoTemplateSpec } from './secret-spec.ts'
 
 /** A spec with what its maker knows and a resolution does not ask for. */
 export type Prepared =
-  | { readonly status: 'pinned'; readonly spec: RepoTemplateSpec; readonly sha: string }
-  | { readonly status: 'unpinned'; readonly spec: RepoTemplateSpec }
+  | { readonly status: 'pinned'; readonly spec: NamedTemplateSpec; readonly sha: string }
+  | { readonly status: 'unpinned'; readonly spec: NamedTemplateSpec }
   /** No template of the repository may be booted. `error` says why. */
-  | { readonly status: 'refused'; readonly spec: RepoTemplateSpec; readonly error: RepoTemplateError }
+  | { readonly status: 'refused'; readonly spec: NamedTemplateSpec; readonly error: RepoTemplateError }
 
 /**
  * Turns options into the spec of this moment: asks for access, then for the head and the build variables, and makes

@@ -5,8 +5,8 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { NamedTemplateSpec } from '@warmbox/resolution'
 import { createRepoTemplate, type RepoTemplateOptions } from '@warmbox/repo-template'
-import { needles, repository, serve, token, widgets, type Widgets } from './fixtures.ts'
-import { ownSteps, runSteps, StepFailure } from './run-steps.ts'
+import { needles, repository, serve, token, widgets, type Widgets } from './support/fixtures.ts'
+import { ownSteps, runSteps, StepFailure } from './support/run-steps.ts'
 
 const execute = promisify(execFile)
 

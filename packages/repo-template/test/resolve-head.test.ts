@@ -12,7 +12,7 @@ import {
   temporaryDirectory,
   token,
   widgets,
-} from './fixtures.ts'
+} from './support/fixtures.ts'
 
 describe('a repository that answers', () => {
   test('gives the commit of its default branch, with one request', async () => {

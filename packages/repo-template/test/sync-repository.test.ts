@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { syncRepository, type SyncableSandbox, type SyncOptions, type SyncResult } from '@warmbox/repo-template'
-import { needles, temporaryDirectory, widgets, type Widgets } from './fixtures.ts'
+import { needles, temporaryDirectory, widgets, type Widgets } from './support/fixtures.ts'
 
 const execute = promisify(execFile)
 
