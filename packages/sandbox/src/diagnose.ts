@@ -29,10 +29,10 @@ export async function confirmFailure(
   if (code !== 'SANDBOX_GONE' && code !== 'CONNECTION_LOST') return failure
   const condition = await conditionOf(sandboxes, sandboxId)
   switch (condition) {
+    // Unconfirmed is not gone: whoever would replace the sandbox could make a second one.
     case 'unknown':
-      return failure
     case 'running':
-      return code === 'CONNECTION_LOST' ? failure : unreachableError(failure, operation, sandboxId)
+      return code === 'CONNECTION_LOST' ? failure : unreachableError(failure, operation, sandboxId, condition)
     case 'paused':
     case 'gone':
       return new E2BSandboxError({
@@ -45,13 +45,20 @@ export async function confirmFailure(
   }
 }
 
-const unreachableError = (cause: Error, operation: string, sandboxId: string): E2BSandboxError =>
-  new E2BSandboxError({
+const unreachableError = (
+  cause: Error,
+  operation: string,
+  sandboxId: string,
+  condition: 'running' | 'unknown',
+): E2BSandboxError => {
+  const known = condition === 'running' ? 'it runs' : 'E2B could not be asked whether it runs'
+  return new E2BSandboxError({
     code: 'SANDBOX_UNREACHABLE',
-    message: `${operation} failed: sandbox ${sandboxId} runs but did not take the request`,
+    message: `${operation} failed: sandbox ${sandboxId} did not take the request, and ${known}`,
     hint: 'Retry after a short wait',
     cause,
   })
+}
 
 /** The answer, or undefined where the sandbox no longer exists. */
 export async function unlessGone<T>(request: () => Promise<T>): Promise<T | undefined> {

@@ -11,8 +11,8 @@ import { errorCode, translateError } from './sdk-errors.ts'
 type FoundBy = Extract<SandboxEvent, { type: 'sandbox-connected' }>['by']
 
 export interface FindWatch {
-  /** A sandbox is about to be connected to, and so resumed where it is paused. */
-  waking(sandboxId: string): void
+  /** A sandbox is about to be connected to, and so resumed where it is paused; undefined once it is known to be gone. */
+  waking(sandboxId: string | undefined): void
   /** It is about to be asked which sandboxes carry the logical id; maybe none does. */
   lookingUp(): void
 }
@@ -87,7 +87,10 @@ export class Finder {
       return sandbox
     } catch (error) {
       if (signal.aborted) throw abortedError('Connecting to a sandbox', signal.reason)
-      if (errorCode(error) === 'SANDBOX_GONE') return undefined
+      if (errorCode(error) === 'SANDBOX_GONE') {
+        watch.waking(undefined)
+        return undefined
+      }
       throw translateError(error, `Connecting to sandbox ${sandboxId}`)
     }
   }

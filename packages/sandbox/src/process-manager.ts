@@ -32,7 +32,7 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
 
   /** Everything that runs in the sandbox, and processes started here that have ended and were not released. */
   override async list(): Promise<ProcessInfo[]> {
-    const running = await this.sandbox.retryOnDead(() => listProcesses(this.sandbox.e2b))
+    const running = await this.sandbox.retryOnDead(() => listProcesses(this.sandbox.e2b), { repeatable: true })
     const pids = new Set(running.map(({ pid }) => String(pid)))
     const ended = [...this._tracked.values()].filter(({ pid, exitCode }) => exitCode !== undefined && !pids.has(pid))
     return [
@@ -54,7 +54,7 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
     const tracked = this._tracked.get(pid)
     if (tracked instanceof E2BProcessHandle) return tracked
     if (!/^[1-9]\d*$/.test(pid)) return undefined
-    const handle = await this.sandbox.retryOnDead(() => this.#connect(Number(pid)))
+    const handle = await this.sandbox.retryOnDead(() => this.#connect(Number(pid)), { repeatable: true })
     if (handle !== undefined) this._tracked.set(pid, handle)
     return handle
   }

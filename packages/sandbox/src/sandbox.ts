@@ -322,7 +322,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     if (abortSignal?.aborted) throw abortedError('Writing files', abortSignal.reason)
     if (files.length === 0) return
     try {
-      await this.retryOnDead(() => writeSandboxFiles(this.e2b, files, abortSignal))
+      await this.retryOnDead(() => writeSandboxFiles(this.e2b, files, abortSignal), { repeatable: true })
     } catch (error) {
       throw abortSignal?.aborted ? abortedError('Writing files', abortSignal.reason) : error
     }
@@ -381,9 +381,11 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
    * Runs `fn` with the sandbox started. Where the SDK says that the sandbox was not there when `fn` began its work, and
    * E2B confirms that it is gone or paused, the sandbox is started again and `fn` runs once more. Nothing that had begun
    * is repeated, and no text a command prints has a say in it.
+   * @param options `repeatable`: `fn` may run again although it may have done its work, as reading or writing a file
+   * may; then a connection lost to a sandbox that is gone or paused is reason enough. Default false.
    * @throws E2BSandboxError for whatever else the SDK throws
    */
-  async retryOnDead<T>(fn: () => Promise<T>): Promise<T> {
+  async retryOnDead<T>(fn: () => Promise<T>, options: { repeatable?: boolean } = {}): Promise<T> {
     await this.ensureRunning()
     await this.#converging
     const { sandboxId } = this.e2b
@@ -391,8 +393,10 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
       return await fn()
     } catch (error) {
       const failure = await this.explain(error, 'Reaching the sandbox', sandboxId)
-      const canStartAgain = this.#starting === undefined && errorCode(error) === 'SANDBOX_GONE'
-      if (!canStartAgain || errorCode(failure) !== 'SANDBOX_GONE') throw failure
+      const mayRepeat = options.repeatable === true || errorCode(error) === 'SANDBOX_GONE'
+      // A start in flight waits for this call, which the start hook made: it could not end.
+      const isConfirmed = errorCode(failure) === 'SANDBOX_GONE' && this.#starting === undefined
+      if (!mayRepeat || !isConfirmed) throw failure
     }
     await this.#startAgain(sandboxId)
     return this.#explained('Reaching the sandbox', fn)
@@ -420,7 +424,16 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   // Inner workings
 
   #connection(): Connection {
-    this.#openConnection ??= openConnection(this.#input)
+    if (this.#openConnection === undefined) {
+      this.#openConnection = openConnection(this.#input)
+      if (this.#input.accessToken !== undefined) {
+        this.#emit({
+          type: 'warning',
+          code: 'ACCESS_TOKEN_IGNORED',
+          message: 'accessToken is not used beside an API key; remove it',
+        })
+      }
+    }
     return this.#openConnection
   }
 

@@ -1,5 +1,5 @@
 import { http, HttpResponse, type HttpHandler } from 'msw'
-import { decodeEnvelope, FakeProcess } from './fake-process.ts'
+import { decodeEnvelope, FakeProcess, failedStream } from './fake-process.ts'
 import { network } from './network.ts'
 
 export const API_KEY = 'e2b_0123456789abcdef0123456789abcdef'
@@ -15,7 +15,7 @@ export interface FakeSandbox {
   /** Bodies of the requests that made or renewed it. */
   readonly create: Record<string, unknown>
   readonly connects: Record<string, unknown>[]
-  readonly files: Map<string, string>
+  readonly files: Map<string, Buffer>
   readonly processes: Map<number, FakeProcess>
 }
 
@@ -245,6 +245,7 @@ export class FakeE2B {
     const selector = isRecord(input['process']) ? input['process'] : {}
     const process = sandbox.processes.get(Number(selector['pid']))
     if (process === undefined || process.ended) {
+      if (path.endsWith('/Connect')) return failedStream('not_found', 'no such process')
       return HttpResponse.json({ code: 'not_found', message: 'no such process' }, { status: 404 })
     }
     if (path === '/process.Process/Connect') return process.events()
@@ -261,10 +262,9 @@ export class FakeE2B {
 
   #upload(sandbox: FakeSandbox, url: URL, body: unknown): Response {
     const single = url.searchParams.get('path')
-    const parts = body instanceof FormData ? [...body.entries()] : []
-    const written = parts.flatMap(([, part]) => (part instanceof File ? [part] : []))
-    for (const file of written) sandbox.files.set(single ?? file.name, '')
-    return HttpResponse.json(written.map((file) => ({ name: file.name, type: 'file', path: single ?? file.name })))
+    const files = body instanceof Map ? [...body.entries()] : []
+    for (const [name, content] of files) sandbox.files.set(single ?? name, content)
+    return HttpResponse.json(files.map(([name]) => ({ name, type: 'file', path: single ?? name })))
   }
 }
 
@@ -277,6 +277,14 @@ async function readBody(request: Request): Promise<unknown> {
     const body = await request.text()
     return body === '' ? undefined : JSON.parse(body)
   }
-  if (type.includes('multipart/form-data')) return request.formData()
+  if (type.includes('multipart/form-data')) return readFiles(await request.formData())
   return undefined
+}
+
+async function readFiles(form: FormData): Promise<Map<string, Buffer>> {
+  const files = new Map<string, Buffer>()
+  for (const part of form.values()) {
+    if (part instanceof File) files.set(part.name, Buffer.from(await part.arrayBuffer()))
+  }
+  return files
 }

@@ -12,6 +12,12 @@ const encode = (flag: number, message: Frame): Uint8Array => {
 /** The JSON message of a request in Connect's streaming form, which wraps it in one envelope. */
 export const decodeEnvelope = (body: ArrayBuffer): unknown => JSON.parse(new TextDecoder().decode(body.slice(5)))
 
+/** A stream that ends with an error before its first event. */
+export const failedStream = (code: string, message: string): Response =>
+  new Response(encode(2, { error: { code, message } }).slice().buffer, {
+    headers: { 'content-type': 'application/connect+json' },
+  })
+
 const base64 = (data: string | Uint8Array): string => Buffer.from(data).toString('base64')
 
 /** A process of the fake daemon, moved by the test: it prints and ends when told to. */

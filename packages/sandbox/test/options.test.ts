@@ -1,0 +1,126 @@
+import { DEFAULT_LIFECYCLE, DEFAULT_SANDBOX_TIMEOUT_MS, E2BSandbox, type E2BSandboxOptions } from '@warmbox/sandbox'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { connection, platform, recorder, sandboxOf } from './support/index.ts'
+
+afterEach(() => vi.unstubAllEnvs())
+
+const construct = (options: E2BSandboxOptions) => () => new E2BSandbox({ ...connection, ...options })
+
+describe('an option that cannot work is refused where it is given', () => {
+  const refusals: [string, E2BSandboxOptions, string, string][] = [
+    ['an empty id', { id: ' ' }, 'id is empty', 'Give a non-empty id, or leave it out'],
+    ['an empty sandboxId', { sandboxId: '' }, 'sandboxId is empty', 'Give a non-empty sandboxId, or leave it out'],
+    [
+      'a timeout of nothing',
+      { timeout: 0 },
+      'timeout is not a time in milliseconds: 0',
+      'Give a whole number from 1 to 86400000',
+    ],
+    [
+      'a timeout with a fraction',
+      { timeout: 1.5 },
+      'timeout is not a time in milliseconds: 1.5',
+      'Give a whole number from 1 to 86400000',
+    ],
+    [
+      'a build timeout below zero',
+      { buildTimeoutMs: -1 },
+      'buildTimeoutMs is not a time in milliseconds: -1',
+      'Give a whole number from 1 to 86400000',
+    ],
+    ['an apiUrl that is none', { apiUrl: 'api' }, 'apiUrl is not a URL', 'Give an http or https URL'],
+    ['a sandboxUrl of another kind', { sandboxUrl: 'ftp://x' }, 'sandboxUrl is not a URL', 'Give an http or https URL'],
+    [
+      'a domain with a scheme',
+      { domain: 'https://e2b.app' },
+      "domain is not a host name: 'https://e2b.app'",
+      "Write it without scheme and path, such as 'e2b.app'",
+    ],
+    [
+      'an impossible variable',
+      { env: { 'A=B': '1' } },
+      "env holds an impossible name: 'A=B'",
+      'A name has no = and no NUL',
+    ],
+    [
+      'a value with NUL',
+      { env: { SECRET: 'a\0b' } },
+      'env.SECRET is not a string without NUL',
+      'Convert the value to a string, or leave the variable out',
+    ],
+    [
+      'metadata without a JSON form',
+      { metadata: { fn: () => 1 } },
+      'metadata.fn has no JSON form',
+      'Give a string or a JSON value',
+    ],
+    [
+      'a wake-up of what is killed',
+      { lifecycle: { onTimeout: 'kill', autoResume: true } },
+      'lifecycle.autoResume needs a paused sandbox',
+      "Use onTimeout: 'pause', or leave autoResume out",
+    ],
+    [
+      'a wake-up without memory',
+      { lifecycle: { onTimeout: { action: 'pause', keepMemory: false }, autoResume: true } },
+      'lifecycle.autoResume needs the memory kept',
+      'Leave out keepMemory: false or autoResume',
+    ],
+    ['an empty template', { template: '' }, 'template is empty', 'Give a non-empty template, or leave it out'],
+  ]
+
+  test.each(refusals)('%s', (_what, options, message, hint) => {
+    expect(construct(options)).toThrow(
+      expect.objectContaining({ name: 'E2BSandboxError', code: 'INVALID_OPTION', message, hint }),
+    )
+  })
+
+  test('a URL that holds credentials, without repeating them', () => {
+    expect(construct({ apiUrl: 'https://user:hunter2@api' })).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION', message: 'apiUrl holds credentials' }),
+    )
+  })
+
+  test('an access token without an API key', () => {
+    vi.stubEnv('E2B_API_KEY', '')
+
+    expect(() => new E2BSandbox({ accessToken: 'sk_e2b_secret' })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_OPTION',
+        message: 'accessToken is no credential of E2B any more',
+        hint: 'Pass apiKey, or set the environment variable E2B_API_KEY',
+      }),
+    )
+  })
+})
+
+test('an access token beside an API key is reported and not used', async () => {
+  const e2b = platform()
+  const { events, onEvent } = recorder()
+
+  await sandboxOf({ accessToken: 'sk_e2b_secret', onEvent }).start()
+
+  expect(events).toContainEqual(expect.objectContaining({ type: 'warning', code: 'ACCESS_TOKEN_IGNORED' }))
+  expect(JSON.stringify([events, e2b.requests])).not.toContain('sk_e2b_secret')
+})
+
+describe('constructing', () => {
+  test('sends nothing and needs no key', () => {
+    vi.stubEnv('E2B_API_KEY', '')
+    const e2b = platform()
+
+    const sandbox = new E2BSandbox()
+
+    expect(sandbox).toMatchObject({ name: 'E2BSandbox', provider: 'e2b', status: 'pending' })
+    expect(e2b.requests).toEqual([])
+  })
+
+  test('without an id gives each sandbox its own', () => {
+    expect(new E2BSandbox().id).not.toBe(new E2BSandbox().id)
+  })
+
+  test('knows its defaults', () => {
+    expect(DEFAULT_SANDBOX_TIMEOUT_MS).toBe(300_000)
+    expect(DEFAULT_LIFECYCLE).toEqual({ onTimeout: 'pause', autoResume: false })
+  })
+})
