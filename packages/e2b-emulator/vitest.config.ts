@@ -1,3 +1,4 @@
 import { suite } from '../../vitest.shared.ts'
 
-export default suite()
+// Sockets and processes on a busy machine; a test that hangs still ends.
+export default suite({ testTimeout: 20_000 })

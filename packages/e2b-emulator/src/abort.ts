@@ -9,17 +9,28 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
   })
 }
 
-/** The same answer; its body breaks off with the signal's reason once that aborts. Leaves no listener behind. */
-export function cutOnAbort(answer: Response, signal: AbortSignal): Response {
+/**
+ * The same answer; its body breaks off with the signal's reason once that aborts. Leaves no listener behind.
+ * `onOver` is called once nothing more is sent, however that came.
+ */
+export function cutOnAbort(answer: Response, signal: AbortSignal, onOver: () => void = () => {}): Response {
   const { body } = answer
-  if (body === null) return answer
+  if (body === null) {
+    onOver()
+    return answer
+  }
   const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader()
   const ended = new AbortController()
+  const finish = () => {
+    ended.abort()
+    onOver()
+  }
   const cut = new ReadableStream<Uint8Array>(
     {
       start(controller) {
         const breakOff = () => {
           controller.error(signal.reason)
+          finish()
           // The reader is told why by the error; that the source may refuse to be cancelled concerns nobody.
           reader.cancel(signal.reason).catch(() => undefined)
         }
@@ -28,16 +39,16 @@ export function cutOnAbort(answer: Response, signal: AbortSignal): Response {
       },
       async pull(controller) {
         const chunk = await reader.read()
-        if (signal.aborted) return
+        if (ended.signal.aborted) return
         if (!chunk.done) {
           controller.enqueue(chunk.value)
           return
         }
-        ended.abort()
+        finish()
         controller.close()
       },
       async cancel(reason) {
-        ended.abort()
+        finish()
         await reader.cancel(reason)
       },
     },

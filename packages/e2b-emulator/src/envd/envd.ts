@@ -1,7 +1,7 @@
+import { cutOnAbort, unlessAborted } from '../abort.ts'
 import { systemClock, type Clock } from '../clock.ts'
 import { refusal } from './http/access.ts'
 import { errorAnswer, sandboxNotFoundAnswer } from './http/answers.ts'
-import { breakable } from './http/breakable-body.ts'
 import { answerHttp } from './http/routes.ts'
 import { createRpcRouter } from './rpc/router.ts'
 import type { SandboxForEnvd } from './sandbox.ts'
@@ -61,7 +61,7 @@ export function createEnvd(options: EnvdOptions): Envd {
     try {
       const signal = AbortSignal.any([brokenOff, over.signal])
       const answering = callRpc(request, session, signal) ?? answerHttp(request, session)
-      return breakable(await unlessAborted(answering, brokenOff), brokenOff, finish)
+      return cutOnAbort(await unlessAborted(answering, brokenOff), brokenOff, finish)
     } catch (error) {
       finish()
       throw error
@@ -84,14 +84,4 @@ export function createEnvd(options: EnvdOptions): Envd {
       sessions.delete(sandboxId)
     },
   }
-}
-
-/** What `work` settles with; rejects at once when `signal` is aborted, and leaves no listener behind. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abandon = () => reject(signal.reason)
-    if (signal.aborted) abandon()
-    signal.addEventListener('abort', abandon, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abandon))
-  })
 }

@@ -2,6 +2,7 @@ import { FileNotFoundError, FileType, InvalidArgumentError, type FilesystemEvent
 import { describe, expect, test, vi } from 'vitest'
 import { createManualClock } from '../../src/clock.ts'
 import { EventType } from '../../src/envd/generated/filesystem/filesystem_pb.ts'
+import { eventually } from './support/eventually.ts'
 import { startEnvd } from './support/harness.ts'
 
 describe('files of the SDK', () => {
@@ -112,7 +113,7 @@ describe('watching', () => {
     })
     await sandbox.files.write('/data/sub/file', 'x')
     await sandbox.files.remove('/data/sub/file')
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(events.map(({ name, type }) => `${type} ${name}`)).toEqual(['create sub/file', 'remove sub/file']),
     )
     expect(events.at(-1)?.entry).toBeUndefined()
@@ -126,7 +127,7 @@ describe('watching', () => {
     const handle = await sandbox.files.watchDir('/data', ({ name }) => void names.push(name))
     await sandbox.files.write('/data/sub/below', '')
     await sandbox.files.write('/data/here', '')
-    await vi.waitFor(() => expect(names).toContain('here'))
+    await eventually(() => expect(names).toContain('here'))
     expect(names).not.toContain('sub/below')
     await handle.stop()
   })
@@ -145,7 +146,7 @@ describe('watching', () => {
     const handle = await sandbox.files.watchDir('/tmp', () => {})
     expect(stopped).not.toHaveBeenCalled()
     await handle.stop()
-    await vi.waitFor(() => expect(stopped).toHaveBeenCalledOnce())
+    await eventually(() => expect(stopped).toHaveBeenCalledOnce())
   })
 
   test('what is no directory cannot be watched', async () => {
@@ -169,7 +170,7 @@ describe('watching', () => {
     const stream = filesystem().watchDir({ path: '/tmp' })[Symbol.asyncIterator]()
     await stream.next()
     const next = stream.next()
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       clock.advance(90_000)
       expect(await Promise.race([next, Promise.resolve('nothing yet')])).toMatchObject({
         value: { event: { case: 'keepalive' } },

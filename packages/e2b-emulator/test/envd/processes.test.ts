@@ -1,8 +1,9 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { AuthenticationError, CommandExitError, InvalidArgumentError, TimeoutError } from 'e2b'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createManualClock } from '../../src/clock.ts'
 import { Signal, type StreamInputRequestSchema } from '../../src/envd/generated/process/process_pb.ts'
+import { eventually } from './support/eventually.ts'
 import { startEnvd } from './support/harness.ts'
 import { PlayedProcess } from './support/process.ts'
 
@@ -82,7 +83,7 @@ describe('commands of the SDK', () => {
     const { sandbox } = await startEnvd({ processes: { talk: () => process } })
     const first = await sandbox.commands.run('talk', { background: true })
     await process.say('before ')
-    await vi.waitFor(() => expect(first.stdout).toBe('before '))
+    await eventually(() => expect(first.stdout).toBe('before '))
     const second = await sandbox.commands.connect(first.pid)
     await process.say('after')
     process.end()
@@ -95,7 +96,7 @@ describe('commands of the SDK', () => {
     const { sandbox } = await startEnvd({ processes: { talk: () => process } })
     const command = await sandbox.commands.run('talk', { background: true })
     await command.disconnect()
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       await process.say('unheard ')
       expect(await sandbox.commands.list()).toHaveLength(1)
     })
@@ -109,8 +110,9 @@ describe('commands of the SDK', () => {
   test('a command that takes longer than its timeout is killed', async () => {
     const process = new PlayedProcess()
     const { sandbox } = await startEnvd({ processes: { slow: () => process } })
-    await expect(sandbox.commands.run('slow', { timeoutMs: 50 })).rejects.toBeInstanceOf(TimeoutError)
-    await vi.waitFor(() => expect(process.signals).toEqual(['SIGKILL']))
+    const command = await sandbox.commands.run('slow', { background: true, timeoutMs: 1500 })
+    await expect(command.wait()).rejects.toBeInstanceOf(TimeoutError)
+    await eventually(() => expect(process.signals).toEqual(['SIGKILL']))
   })
 
   test('a timeout of zero is none', async () => {
@@ -277,14 +279,14 @@ describe('the wire contract beyond the SDK', () => {
     )
     await stream.next()
     const next = stream.next()
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       clock.advance(7000)
       expect(await Promise.race([next, Promise.resolve('nothing yet')])).toMatchObject({
         value: { event: { event: { case: 'keepalive' } } },
       })
     })
     process.end()
-    await vi.waitFor(async () => expect((await stream.next()).value?.event?.event.case).toBe('end'))
+    await eventually(async () => expect((await stream.next()).value?.event?.event.case).toBe('end'))
   })
 
   test('the timeout of a command counts on the clock of the emulator, also after its client left', async () => {

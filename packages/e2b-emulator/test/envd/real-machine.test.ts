@@ -2,16 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Sandbox } from 'e2b'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEnvd, type SandboxForEnvd } from '../../src/envd/index.ts'
 import { createRealRuntime, probeNamespaces } from '../../src/runtime/real/index.ts'
 import type { Runtime } from '../../src/runtime/port.ts'
+import { eventually } from './support/eventually.ts'
 import { listen } from './support/loopback.ts'
 
 const probe = await probeNamespaces()
 const skipped = probe.available ? '' : ` (skipped: ${probe.reason})`
 
-describe.skipIf(!probe.available)(`a machine with real processes${skipped}`, () => {
+describe.skipIf(!probe.available)(`a machine with real processes${skipped}`, { timeout: 60_000 }, () => {
   const opened: { close(): Promise<unknown> }[] = []
   let sandbox: Sandbox
 
@@ -64,14 +65,14 @@ describe.skipIf(!probe.available)(`a machine with real processes${skipped}`, () 
     const command = await sandbox.commands.run('exec sleep 1000', { background: true })
     expect(await command.kill()).toBe(true)
     await expect(command.wait()).rejects.toMatchObject({ exitCode: -1, error: 'signal: killed' })
-    await vi.waitFor(async () => expect(await sandbox.commands.list()).toEqual([]))
+    await eventually(async () => expect(await sandbox.commands.list()).toEqual([]))
   })
 
   test('passes on 16 MB of output without losing a byte', async () => {
     const result = await sandbox.commands.run('head -c 16777216 /dev/zero | tr "\\0" x')
     expect(result.stdout).toHaveLength(16_777_216)
     expect(/^x+$/.test(result.stdout)).toBe(true)
-  }, 30_000)
+  })
 
   test('runs two hundred short commands at once without mixing up or losing anything', async () => {
     const numbers = Array.from({ length: 200 }, (_, index) => index)
@@ -81,7 +82,7 @@ describe.skipIf(!probe.available)(`a machine with real processes${skipped}`, () 
     expect(results.map(({ stdout, stderr }) => stdout + stderr)).toEqual(
       numbers.map((number) => `${number}\n-${number}\n`),
     )
-  }, 60_000)
+  })
 
   test('writes files that commands see, and reads what commands write', async () => {
     await sandbox.files.write('made/by/sdk', 'hello')
@@ -98,7 +99,7 @@ describe.skipIf(!probe.available)(`a machine with real processes${skipped}`, () 
     const names: string[] = []
     const handle = await sandbox.files.watchDir('/tmp/watched', (event) => void names.push(event.name))
     await sandbox.commands.run('touch /tmp/watched/new')
-    await vi.waitFor(() => expect(names).toContain('new'), { timeout: 5000 })
+    await eventually(() => expect(names).toContain('new'))
     await handle.stop()
   })
 
