@@ -5,9 +5,11 @@ import { mountableTemplateId, type NamedTemplateSpec, type ResolutionEvent } fro
 import {
   createRepoTemplate,
   type Head,
+  type HeadResolver,
   RepoTemplateError,
   type RepoTemplateOptions,
   repoTemplateRef,
+  type RepositoryAccess,
 } from '@warmbox/repo-template'
 import { needles, token, widgets } from './support/fixtures.ts'
 
@@ -55,8 +57,8 @@ describe('a known head', () => {
   })
 
   test('asks for access and for the head once', async () => {
-    const getRepositoryAccess = vi.fn(() => Promise.resolve(access))
-    const resolveHead = vi.fn(() => Promise.resolve(found))
+    const getRepositoryAccess = vi.fn<() => Promise<RepositoryAccess>>(() => Promise.resolve(access))
+    const resolveHead = vi.fn<HeadResolver>(() => Promise.resolve(found))
     await resolve({ getRepositoryAccess, resolveHead, headTimeoutMs: 1234 })
     expect(getRepositoryAccess).toHaveBeenCalledOnce()
     expect(resolveHead).toHaveBeenCalledExactlyOnceWith(access, { timeoutMs: 1234 })
@@ -89,7 +91,7 @@ describe('a known head', () => {
   })
 
   test('the host vouches for needs no lookup and moves nothing', async () => {
-    const resolveHead = vi.fn(() => Promise.resolve(found))
+    const resolveHead = vi.fn<HeadResolver>(() => Promise.resolve(found))
     const spec = await resolve({ sha: sha.toUpperCase(), resolveHead })
     expect(resolveHead).not.toHaveBeenCalled()
     expect(spec.ref.endsWith(`:sha-${sha}`)).toBe(true)
@@ -210,7 +212,7 @@ describe('the signal', () => {
 
   test('reaches the head lookup', async () => {
     const { signal } = new AbortController()
-    const resolveHead = vi.fn(() => Promise.resolve(found))
+    const resolveHead = vi.fn<HeadResolver>(() => Promise.resolve(found))
     await createRepoTemplate(optionsOf({ resolveHead }))?.resolveSpec({ signal })
     expect(resolveHead).toHaveBeenCalledWith(access, expect.objectContaining({ signal }))
   })
@@ -249,8 +251,8 @@ describe('options', () => {
   })
 
   test('a misspelt one is told what was meant', () => {
-    const create = () => createRepoTemplate(Object.assign(optionsOf(), { setupcommand: 'x' }))
-    expect(create).toThrow(expect.objectContaining({ hint: "Did you mean 'setupCommand'?" }))
+    const options = Object.assign(optionsOf(), { setupcommand: 'x' })
+    expect(() => createRepoTemplate(options)).toThrow(expect.objectContaining({ hint: "Did you mean 'setupCommand'?" }))
   })
 
   test.each([
@@ -258,7 +260,7 @@ describe('options', () => {
     ['https://someone:secret@github.com/acme/widgets', 'CLONE_URL_CREDENTIALS'],
     ['http://github.com/acme/widgets', 'CLONE_URL_PROTOCOL'],
   ])('the clone URL %s is refused before any lookup', async (url, code) => {
-    const resolveHead = vi.fn(() => Promise.resolve(found))
+    const resolveHead = vi.fn<HeadResolver>(() => Promise.resolve(found))
     const getRepositoryAccess = () => Promise.resolve({ cloneUrl: url })
     await expect(resolve({ getRepositoryAccess, resolveHead })).rejects.toMatchObject({ code })
     expect(resolveHead).not.toHaveBeenCalled()
@@ -329,8 +331,9 @@ describe('what a spec shows', () => {
   })
 
   test('of a refusal is not the error of the accessor', async () => {
-    const failing = () => Promise.reject(new Error(`could not use ${token}`))
-    const spec = await resolve({ getRepositoryAccess: failing })
+    const spec = await resolve({
+      getRepositoryAccess: () => Promise.reject(new Error(`could not use ${token}`)),
+    })
     const text = `${JSON.stringify(spec)} ${inspect(spec, { depth: 3 })}`
     expect(needles.filter((needle) => text.includes(needle))).toEqual([])
   })

@@ -41,7 +41,7 @@ export class StepFailure extends Error {
   readonly log: string
 
   constructor(log: string) {
-    super('a step failed')
+    super(`a step failed: ${log}`)
     this.log = log
   }
 }
