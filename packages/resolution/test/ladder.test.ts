@@ -114,9 +114,9 @@ describe('after a refusal for a limit', () => {
   })
 })
 
-describe('an existing template', () => {
-  const existing = (strict: boolean): Candidate => ({ kind: 'existing', role: 'wanted', ref: 'base', strict })
+const existing = (strict: boolean): Candidate => ({ kind: 'existing', role: 'wanted', ref: 'base', strict })
 
+describe('an existing template', () => {
   test('is booted without a question, then left for the next', () => {
     const candidates = [existing(false), last]
     expect(nextStep(candidates, NO_FACTS)).toMatchObject({ do: 'boot', rung: 'exact', ref: 'base' })
