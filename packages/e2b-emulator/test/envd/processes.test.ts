@@ -308,6 +308,19 @@ describe('the wire contract beyond the SDK', () => {
     expect(process.signals).toEqual(['SIGKILL'])
   })
 
+  test('a command that ended in time is not killed later', async () => {
+    const clock = createManualClock()
+    const process = new PlayedProcess()
+    const { processes } = await startEnvd({ processes: { quick: () => process }, clock })
+    const start = { process: { cmd: '/bin/bash', args: ['-c', 'quick'] } }
+    const stream = follow(processes().start(start, { timeoutMs: 600_000 }))
+    await stream.next()
+    process.end()
+    expect((await stream.next()).value?.event?.event.case).toBe('end')
+    clock.advance(600_000)
+    expect(process.signals).toEqual([])
+  })
+
   test('a signal other than kill and terminate is not known', async () => {
     const process = new PlayedProcess()
     const { processes } = await startEnvd({ processes: { it: () => process } })
