@@ -107,7 +107,9 @@ describeReal('commands in a machine', () => {
       received += data.length
       await gate.promise
     })
-    expect(await output(machine, 'echo other; ls /tmp/over 2>/dev/null || echo waiting')).toBe('other\nwaiting')
+    // Four times as much through the same channel: time enough for the first, if nothing held it.
+    expect(await output(machine, 'head -c 33554432 /dev/zero | tr "\\0" x')).toHaveLength(33_554_432)
+    expect(await output(machine, 'ls /tmp/over 2>/dev/null || echo waiting')).toBe('waiting')
     gate.resolve()
     await writer.exit
     expect(received).toBe(8_388_608)

@@ -87,6 +87,21 @@ export async function output(machine: Machine, command: string, options: Partial
   return ran.stdout.trimEnd()
 }
 
+/** Has root inside kill everything it can reach; what it starts with runs first, in the same shell. */
+export async function killAllInside(machine: Machine, first = 'true'): Promise<ProcessExit> {
+  // It waits for a line, so that the machine can still tell that it started.
+  const killer = await machine.spawn({
+    command: 'bash',
+    args: ['-c', `read -r _; ${first}; kill -9 -1`],
+    user: 'root',
+    env: {},
+    stdin: true,
+  })
+  // The machine may be gone before it can confirm the line.
+  await Promise.allSettled([killer.write(new TextEncoder().encode('go\n'))])
+  return killer.exit
+}
+
 export const streamOf = (text: string | Uint8Array): ReadableStream<Uint8Array> =>
   new ReadableStream({
     start: (controller) => {
