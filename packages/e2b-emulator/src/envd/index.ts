@@ -1,3 +1,4 @@
+export { envdOperations, type EnvdOperation } from './support.ts'
 export { createEnvd, type Envd, type EnvdOptions } from './envd.ts'
 export type { SandboxForEnvd } from './sandbox.ts'
 export { isSignedFor } from './http/access.ts'

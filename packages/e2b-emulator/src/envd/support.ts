@@ -1,0 +1,39 @@
+import { Filesystem } from './generated/filesystem/filesystem_pb.ts'
+import { Process } from './generated/process/process_pb.ts'
+import { httpRoutes } from './http/routes.ts'
+
+/** How much of one operation of envd is emulated. */
+export interface EnvdOperation {
+  readonly method: 'get' | 'post'
+  readonly path: string
+  readonly support:
+    | { readonly level: 'full' }
+    | { readonly level: 'partial'; readonly gap: string }
+    | { readonly level: 'none'; readonly reason: string }
+}
+
+const gaps: Readonly<Record<string, string>> = {
+  '/metrics': 'sizes only; no use is measured',
+  'POST /files': 'file metadata is refused with 501',
+  '/process.Process/Start': 'terminals only where the runtime has them',
+  '/process.Process/Update': 'terminals only where the runtime has them',
+}
+
+/** Every operation of envd that clients may call, in the order of its parts; for the support matrix. */
+export const envdOperations: readonly EnvdOperation[] = [
+  ...[...httpRoutes.keys()].map((route): EnvdOperation => {
+    const [method, path = ''] = route.split(' ')
+    return { method: method === 'GET' ? 'get' : 'post', path, support: supportOf(gaps[route] ?? gaps[path]) }
+  }),
+  { method: 'post', path: '/files/compose', support: { level: 'none', reason: 'no SDK calls it' } },
+  ...[Process, Filesystem].flatMap((service) =>
+    service.methods.map(({ name }): EnvdOperation => {
+      const path = `/${service.typeName}/${name}`
+      return { method: 'post', path, support: supportOf(gaps[path]) }
+    }),
+  ),
+]
+
+function supportOf(gap: string | undefined): EnvdOperation['support'] {
+  return gap === undefined ? { level: 'full' } : { level: 'partial', gap }
+}
