@@ -11,6 +11,9 @@ export const suite = (test: NonNullable<ViteUserConfig['test']> = {}) =>
     test: {
       include: ['test/**/*.test.ts'],
       reporters: ['default', 'json'],
+      // Real processes, on machines that do other things as well.
+      testTimeout: 30_000,
+      hookTimeout: 60_000,
       outputFile: { json: '.vitest/report.json' },
       ...test,
     },

@@ -30,15 +30,22 @@ export async function countFilesWithNeedles(
   return found.length
 }
 
-const searchScript = (since: Date): string =>
-  `sudo bash -c '
-set -euo pipefail
+/** Root sees every file; the environment of a process is seen by its own user alone, so both look there. */
+const searchScript = (since: Date): string => String.raw`set -euo pipefail
 needles=$(mktemp -p /dev/shm)
-list=$(mktemp -p /dev/shm)
-trap "rm -f $needles $list" EXIT
+trap 'rm -f "$needles"' EXIT
 cat >"$needles"
-find / -xdev \\( -path /proc -o -path /sys -o -path /dev \\) -prune -o -type f -newerct @${Math.floor(since.getTime() / 1000)} -print0 >"$list"
-find /proc -maxdepth 2 -name environ -print0 2>/dev/null >>"$list"
-echo "searched $(tr -cd "\\0" <"$list" | wc -c)"
-{ xargs -0 -r grep -laF -f "$needles" <"$list" 2>/dev/null || true; }
-'`
+files() {
+  local list
+  list=$(mktemp -p /dev/shm)
+  find / -xdev \( -path /proc -o -path /sys -o -path /dev \) -prune -o -type f -newerct @${Math.floor(since.getTime() / 1000)} -print0 >"$list"
+  echo "searched $(tr -cd '\0' <"$list" | wc -c)"
+  { xargs -0 -r grep -laF -f "$1" <"$list" 2>/dev/null || true; }
+  rm -f "$list"
+}
+environments() {
+  { find /proc -maxdepth 2 -name environ -print0 2>/dev/null || true; } | { xargs -0 -r grep -laF -f "$1" 2>/dev/null || true; }
+}
+sudo bash -c "$(declare -f files); files $needles"
+{ environments "$needles"; sudo bash -c "$(declare -f environments); environments $needles"; } | sort -u
+`
