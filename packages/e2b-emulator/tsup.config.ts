@@ -1,3 +1,3 @@
 import { library } from '../../tsup.shared.ts'
 
-export default library({ index: 'src/index.ts', msw: 'src/msw.ts' })
+export default library({ index: 'src/index.ts', msw: 'src/msw.ts', bin: 'src/bin.ts' })

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Sandbox, Template } from 'e2b'
+import { FileType, Sandbox, Template } from 'e2b'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startEmulator } from '../support/emulator.ts'
 
@@ -16,10 +16,12 @@ async function filesOnHost(files: Record<string, string>): Promise<string> {
   return directory
 }
 
-describe('COPY', () => {
-  const list = async (sandbox: Sandbox, path: string) =>
-    (await sandbox.files.list(path, { depth: 5 })).filter(({ type }) => type === 'file').map((entry) => entry.path)
+async function list(sandbox: Sandbox, path: string) {
+  const entries = await sandbox.files.list(path, { depth: 5 })
+  return entries.filter(({ type }) => type === FileType.FILE).map((entry) => entry.path)
+}
 
+describe('COPY', () => {
   test('a file becomes the destination, or goes into it after a trailing slash', async () => {
     const fileContextPath = await filesOnHost({ 'a.txt': 'A' })
     const { connection } = await startEmulator()

@@ -16,13 +16,18 @@ function counting(match: string) {
   return { count, row }
 }
 
+const installing = () => Template().fromImage('node:24').runCmd('npm ci')
+const withEnv = (value: string) => Template().fromImage('node:24').setEnvs({ A: value }).runCmd('npm ci')
+const child = () => Template().fromTemplate('parent:v1').runCmd('npm ci')
+const prepared = () => Template().fromImage('node:24').setEnvs({ A: '1' }).setWorkdir('/srv').setUser('root')
+
 describe('the layer cache', () => {
   test('serves a step built before, whatever the template is called', async () => {
     const { count, row } = counting('npm ci')
     const { connection } = await startEmulator({ commands: [row] })
     const lines: string[] = []
-    await Template.build(Template().fromImage('node:24').runCmd('npm ci'), 'one', connection)
-    await Template.build(Template().fromImage('node:24').runCmd('npm ci'), 'two', {
+    await Template.build(installing(), 'one', connection)
+    await Template.build(installing(), 'two', {
       ...connection,
       onBuildLogs: ({ message }) => lines.push(message),
     })
@@ -33,7 +38,7 @@ describe('the layer cache', () => {
   test('is keyed by the text of the image', async () => {
     const { count, row } = counting('npm ci')
     const { connection } = await startEmulator({ commands: [row] })
-    await Template.build(Template().fromImage('node:24').runCmd('npm ci'), 'one', connection)
+    await Template.build(installing(), 'one', connection)
     await Template.build(Template().fromImage('node:22').runCmd('npm ci'), 'two', connection)
     expect(count.runs).toBe(2)
   })
@@ -41,26 +46,23 @@ describe('the layer cache', () => {
   test('is keyed by every step before', async () => {
     const { count, row } = counting('npm ci')
     const { connection } = await startEmulator({ commands: [row] })
-    const template = (value: string) => Template().fromImage('node:24').setEnvs({ A: value }).runCmd('npm ci')
-    await Template.build(template('1'), 'one', connection)
-    await Template.build(template('2'), 'two', connection)
-    await Template.build(template('1'), 'three', connection)
+    await Template.build(withEnv('1'), 'one', connection)
+    await Template.build(withEnv('2'), 'two', connection)
+    await Template.build(withEnv('1'), 'three', connection)
     expect(count.runs).toBe(2)
   })
 
   test('is not keyed by CPU or memory', async () => {
     const { count, row } = counting('npm ci')
     const { connection } = await startEmulator({ commands: [row] })
-    const template = () => Template().fromImage('node:24').runCmd('npm ci')
-    await Template.build(template(), 'one', connection)
-    await Template.build(template(), 'two', { ...connection, cpuCount: 8, memoryMB: 8192 })
+    await Template.build(installing(), 'one', connection)
+    await Template.build(installing(), 'two', { ...connection, cpuCount: 8, memoryMB: 8192 })
     expect(count.runs).toBe(1)
   })
 
   test('is keyed by the build of a parent template, not by its name', async () => {
     const { count, row } = counting('npm ci')
     const { connection } = await startEmulator({ commands: [row] })
-    const child = () => Template().fromTemplate('parent:v1').runCmd('npm ci')
     await Template.build(Template().fromImage('node:24'), 'parent:v1', connection)
     await Template.build(child(), 'child:v1', connection)
     await Template.build(child(), 'child:v2', connection)
@@ -76,16 +78,15 @@ describe('the layer cache', () => {
     const { connection } = await startEmulator({ commands: [row, broken] })
     const bad = Template().fromImage('node:24').runCmd('npm ci').runCmd('npm test')
     await expect(Template.build(bad, 'one', connection)).rejects.toThrow('exit status 1')
-    await Template.build(Template().fromImage('node:24').runCmd('npm ci'), 'one', connection)
+    await Template.build(installing(), 'one', connection)
     expect(count.runs).toBe(1)
   })
 
   test('is passed by skipCache on the build: every step runs', async () => {
     const { count, row } = counting('npm ci')
     const { connection } = await startEmulator({ commands: [row] })
-    const template = () => Template().fromImage('node:24').runCmd('npm ci')
-    await Template.build(template(), 'one', connection)
-    await Template.build(template(), 'one', { ...connection, skipCache: true })
+    await Template.build(installing(), 'one', connection)
+    await Template.build(installing(), 'one', { ...connection, skipCache: true })
     expect(count.runs).toBe(2)
   })
 
@@ -112,9 +113,8 @@ describe('the layer cache', () => {
       },
     }
     const { connection } = await startEmulator({ commands: [look] })
-    const template = () => Template().fromImage('node:24').setEnvs({ A: '1' }).setWorkdir('/srv').setUser('root')
-    await Template.build(template().runCmd('look 1'), 'one', connection)
-    await Template.build(template().runCmd('look 2'), 'two', connection)
+    await Template.build(prepared().runCmd('look 1'), 'one', connection)
+    await Template.build(prepared().runCmd('look 2'), 'two', connection)
     expect(seen).toEqual([
       { user: 'root', cwd: '/srv', value: '1' },
       { user: 'root', cwd: '/srv', value: '1' },

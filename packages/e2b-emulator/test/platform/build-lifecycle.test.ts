@@ -109,7 +109,7 @@ describe('a build', () => {
     const waiting = Template.build(template, 'name:v1', { ...connection, signal: leave.signal })
     await slow.entered
     leave.abort()
-    await expect(waiting).rejects.toThrow()
+    await expect(waiting).rejects.toMatchObject({ name: 'AbortError' })
     slow.open()
     const [tag] = await Template.getTags('name', connection)
     const { data } = await api.GET('/templates/aliases/{alias}', { params: { path: { alias: 'name' } } })

@@ -5,7 +5,7 @@ function start(options: EmulatorOptions = {}) {
   const emulator = createEmulator({ runtime: 'scripted', apiKey: 'e2b_00', ...options })
   onTestFinished(() => emulator.close())
   const call = (path: string, init: RequestInit = {}) =>
-    emulator.fetch(`https://api.e2b.app${path}`, { ...init, headers: { 'X-API-KEY': 'e2b_00', ...init.headers } })
+    emulator.fetch(`https://api.e2b.app${path}`, { ...init, headers: { 'X-API-KEY': 'e2b_00' } })
   return { emulator, call }
 }
 

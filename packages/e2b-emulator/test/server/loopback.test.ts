@@ -114,7 +114,7 @@ describe('close', () => {
     slow.open()
     expect(emulator.control.sandboxes()).toEqual([])
     expect(emulator.control.builds().map(({ status }) => status)).not.toContain('building')
-    await expect(building).rejects.toThrow()
+    await expect(building).rejects.toBeInstanceOf(Error)
     await expect(
       new Promise((resolve, reject) => {
         connect(Number(new URL(connection.apiUrl).port), '127.0.0.1')

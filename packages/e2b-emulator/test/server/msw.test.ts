@@ -18,7 +18,7 @@ const network = defineNetwork({
 
 beforeAll(() => network.enable())
 afterAll(async () => {
-  await network.disable()
+  network.disable()
   await emulator.close()
 })
 
@@ -33,5 +33,5 @@ test('the unmodified SDK reaches the emulator through msw: build, create, run, k
 })
 
 test('a request that no handler knows fails', async () => {
-  await expect(Template.exists('name', { apiKey, apiUrl: 'https://elsewhere.invalid' })).rejects.toThrow()
+  await expect(Template.exists('name', { apiKey, apiUrl: 'https://elsewhere.invalid' })).rejects.toBeInstanceOf(Error)
 })

@@ -15,23 +15,23 @@ export async function request(api: Api, name: string, tags?: string[]) {
 type Steps = { type: string; args?: string[] }[]
 
 /** Starts a requested build and returns what the call answered. */
-export async function start(api: Api, build: { templateID: string; buildID: string }, steps: Steps = []) {
+export async function start(api: Api, path: { templateID: string; buildID: string }, steps: Steps = []) {
   const { response, error } = await api.POST('/v2/templates/{templateID}/builds/{buildID}', {
-    params: { path: build },
+    params: { path },
     body: { fromImage: 'e2bdev/base', steps },
   })
   return { response, error }
 }
 
-export async function status(api: Api, build: { templateID: string; buildID: string }) {
-  const { data } = await api.GET('/templates/{templateID}/builds/{buildID}/status', { params: { path: build } })
+export async function status(api: Api, path: { templateID: string; buildID: string }) {
+  const { data } = await api.GET('/templates/{templateID}/builds/{buildID}/status', { params: { path } })
   if (data === undefined) throw new Error('no status')
   return data
 }
 
-export const finished = (api: Api, build: { templateID: string; buildID: string }) =>
+export const finished = (api: Api, path: { templateID: string; buildID: string }) =>
   eventually(async () => {
-    const now = await status(api, build)
+    const now = await status(api, path)
     return now.status === 'ready' || now.status === 'error' ? now : undefined
   })
 

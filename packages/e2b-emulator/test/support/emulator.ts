@@ -28,25 +28,26 @@ export async function startEmulator(
   return { emulator, connection, api: new ApiClient(new ConnectionConfig(connection)).api }
 }
 
-/** A row that a build step waits in until the test opens it. */
+/** A promise and its resolution. */
+function signal() {
+  const resolvers: (() => void)[] = []
+  const promise = new Promise<void>((resolve) => resolvers.push(resolve))
+  return { promise, resolve: () => resolvers.forEach((resolve) => resolve()) }
+}
+
+/** A row that a command waits in until the test opens it. */
 export function gate(match: string) {
-  let open = () => {}
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  let enter = () => {}
-  const entered = new Promise<void>((resolve) => {
-    enter = resolve
-  })
+  const opened = signal()
+  const entered = signal()
   const row: ScriptedCommand = {
     match,
     answer: async () => {
-      enter()
-      await opened
+      entered.resolve()
+      await opened.promise
       return {}
     },
   }
-  return { row, open: () => open(), entered }
+  return { row, open: opened.resolve, entered: entered.promise }
 }
 
 /** Asks until the answer is there; for outcomes that arrive on their own. */

@@ -12,7 +12,7 @@ import { bootMachine, runningPhase } from './lifecycle.ts'
 
 const V2_TIMEOUT_SECONDS = 300
 const V1_TIMEOUT_SECONDS = 15
-const RECORDED_ONLY = 'network, internet access and IAM are recorded, not enforced; volume mounts are refused'
+const RECORDED_ONLY = 'network and IAM are recorded, not enforced; no volumes'
 
 export const createSandbox = route('post', '/v2/sandboxes', {
   body: newSandboxV2,

@@ -54,7 +54,7 @@ const bodyCheck = object<Schemas['TemplateBuildStartV2']>({
 /** Starts a requested build; running builds of the template that share a tag are cancelled first. */
 export const startBuild = route('post', '/v2/templates/{templateID}/builds/{buildID}', {
   body: bodyCheck,
-  gap: 'no image is pulled: fromImage is recorded and every image is the base of the runtime; the User-Agent does not select builder semantics',
+  gap: 'no image is pulled; User-Agent selects nothing',
   handle(platform, call) {
     const template = ownTemplateById(platform, call.parameter('templateID'))
     const build = platform.state.builds.get(call.parameter('buildID'))

@@ -1,0 +1,7 @@
+/** Writes the support matrix into the README, from the route table. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { ROUTES } from '../src/platform/routes.ts'
+import { supportMatrix, withMatrix } from '../src/support-matrix.ts'
+
+const readme = new URL('../README.md', import.meta.url)
+await writeFile(readme, withMatrix(await readFile(readme, 'utf8'), supportMatrix(ROUTES)))
