@@ -155,6 +155,22 @@ describe('the steps fail', () => {
     expect(needles.filter((needle) => log.includes(needle))).toEqual([])
   })
 
+  test('in time where the host never answers', async () => {
+    const server = await serve({ repositories: {}, intercept: () => true })
+    const given = { server, access: { cloneUrl: server.cloneUrl('acme/widgets.git') } }
+    const spec = await specOf(given, { sha: 'a'.repeat(40) })
+    const patience = "'120'"
+    const shortened: boolean[] = []
+    const rewrite = (script: string): string => {
+      shortened.push(script.includes(patience))
+      return script.replaceAll(patience, "'1'")
+    }
+    await expect(runSteps(spec.template, { ...server, rewrite })).rejects.toMatchObject({
+      log: expect.stringContaining('warmbox: clone failed with exit code'),
+    })
+    expect(shortened).toEqual([false, true])
+  })
+
   test('where the commit holds no files', async () => {
     const made = await repository()
     const sha = await made.commit({})

@@ -39,6 +39,10 @@ export const hermeticSettings: readonly (readonly [key: string, value: string])[
   ['core.askPass', ''],
   ['core.hooksPath', '/dev/null'],
   ['http.followRedirects', 'false'],
+  // A host that stops answering ends the command: git by itself waits for ever. A pack in the making is kept alive by
+  // a few bytes every five seconds.
+  ['http.lowSpeedLimit', '1'],
+  ['http.lowSpeedTime', '120'],
 ] as const)
 
 /** The variables that go with {@link hermeticSettings}. An empty askpass is none; unset, a desktop's would be asked. */

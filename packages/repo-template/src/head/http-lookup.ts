@@ -19,7 +19,7 @@ const trimSlashes = (url: string): string => url.replace(/\/+$/, '')
  * many refs follow. A redirect is followed once, and only to the same origin: the credential was given for that one.
  */
 export const lookupOverHttp = async (lookup: Lookup): Promise<LookupAnswer> => {
-  const route = proxyRoute(lookup.environment, process.versions.node)
+  const route = proxyRoute(lookup.environment, lookup.nodeVersion)
   if (route.kind === 'git') return unsupported('the proxy needs git', false)
   const https = await import('node:https')
   const agent = new https.Agent({

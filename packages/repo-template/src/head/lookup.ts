@@ -10,6 +10,8 @@ export interface Lookup {
   readonly ref: string
   readonly certificates: readonly string[]
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Absent outside of Node. */
+  readonly nodeVersion: string | undefined
   readonly signal: AbortSignal
 }
 

@@ -30,10 +30,12 @@ export const resolveHead = async (access: RepositoryAccess, options: HeadOptions
   const { clone, token } = parseAccess(access)
   try {
     return await withDeadline(timeout, options.signal, async (signal) => {
-      const environment = typeof process === 'undefined' ? {} : process.env
+      // Runtimes at the edge have no process; there the lookup fails as unreachable rather than with a defect.
+      const [environment, nodeVersion] =
+        typeof process === 'undefined' ? [{}, undefined] : [process.env, process.versions.node]
       const certificates = await extraCertificates(options.certificateAuthority, environment)
       const credential = token === undefined ? undefined : basicCredential(token)
-      return ask({ clone, credential, ref, certificates, environment, signal })
+      return ask({ clone, credential, ref, certificates, environment, nodeVersion, signal })
     })
   } catch (error) {
     if (options.signal?.aborted === true) throw options.signal.reason

@@ -53,8 +53,13 @@ export class StepFailure extends Error {
  */
 export const runSteps = async (
   template: TemplateBuilder,
-  options: { readonly certificateAuthority?: string; readonly environment?: Readonly<Record<string, string>> } = {},
+  options: {
+    readonly certificateAuthority?: string
+    readonly environment?: Readonly<Record<string, string>>
+    readonly rewrite?: (script: string) => string
+  } = {},
 ): Promise<Image> => {
+  const { rewrite = (script: string) => script } = options
   const home = await temporaryDirectory()
   const bin = join(await temporaryDirectory(), 'bin')
   const calls = join(home, '..', `${home.split('/').at(-1) ?? ''}.calls`)
@@ -81,7 +86,8 @@ export const runSteps = async (
         continue
       }
       try {
-        const { stdout, stderr } = await execute('bash', ['-l', '-c', (args[0] ?? '').replaceAll('/home/user', home)], {
+        const script = rewrite((args[0] ?? '').replaceAll('/home/user', home))
+        const { stdout, stderr } = await execute('bash', ['-l', '-c', script], {
           cwd: home,
           env: {
             PATH: process.env['PATH'],
