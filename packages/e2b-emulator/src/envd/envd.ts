@@ -8,7 +8,7 @@ import type { SandboxForEnvd } from './sandbox.ts'
 import { EnvdSession } from './session.ts'
 
 /** What {@link createEnvd} needs from the platform around it. */
-export interface EnvdOptions {
+interface EnvdOptions {
   /** The running sandbox of that id; undefined where there is none. */
   machineOf(sandboxId: string): SandboxForEnvd | undefined
   /** Times keepalives, kills by timeout and the expiry of signatures. Default: the clock of this machine. */

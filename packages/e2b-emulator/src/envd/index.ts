@@ -1,5 +1,5 @@
-export { envdOperations, type EnvdOperation } from './support.ts'
-export { createEnvd, type Envd, type EnvdOptions } from './envd.ts'
+export { envdOperations } from './support.ts'
+export { createEnvd, type Envd } from './envd.ts'
 export type { SandboxForEnvd } from './sandbox.ts'
 export { isSignedFor } from './http/access.ts'
 export { sandboxNotFoundAnswer } from './http/answers.ts'

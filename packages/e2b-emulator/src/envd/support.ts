@@ -3,7 +3,7 @@ import { Process } from './generated/process/process_pb.ts'
 import { httpRoutes } from './http/routes.ts'
 
 /** How much of one operation of envd is emulated. */
-export interface EnvdOperation {
+interface EnvdOperation {
   readonly method: 'get' | 'post'
   readonly path: string
   readonly support:

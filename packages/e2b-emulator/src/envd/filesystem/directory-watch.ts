@@ -16,7 +16,7 @@ export interface ReportedChange {
 export type FilesystemEventInit = MessageInitShape<typeof FilesystemEventSchema>
 
 /** Events a client may be behind, the depth of the kernel's own queue. Beyond it the watch fails, as there. */
-export const WATCH_CAPACITY = 16_384
+const WATCH_CAPACITY = 16_384
 
 /** What both forms of watching ask for. */
 export interface WatchRequest {
