@@ -29,11 +29,8 @@ function launch(key: string, work: (context: FlightContext) => Promise<FlightRes
   const running = Promise.resolve().then(() => work({ signal: controller.signal, emit }))
   const flight: Flight = { work: running, listeners, controller, waiters: 0 }
   flights.set(key, flight)
-  const land = (): void => {
-    if (flights.get(key) === flight) flights.delete(key)
-  }
-  // Each waiter handles the failure itself; this only clears the entry, also when everybody has left.
-  running.then(land, land)
+  // Each waiter handles the failure itself; once everybody has left nobody needs to know of it.
+  running.catch(() => undefined)
   return flight
 }
 

@@ -147,6 +147,8 @@ describe('ensureTemplate', () => {
     world.api.scripts.push({ end: { message: 'exit 1', step: '3' } })
     await world.start(named())
     expect(await ensure(world)).toEqual({ ref: REF, action: 'built' })
+    for (const build of world.api.builds) build.state = 'error'
+    expect((await world.start(named())).rung).toBe('built')
   })
 
   test('rejects when the tags cannot be moved', async () => {

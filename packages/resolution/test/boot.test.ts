@@ -276,8 +276,10 @@ describe('a build that fails', () => {
   test('to start for a busy platform: is requested again after a pause, never joined with itself', async () => {
     const world = new World()
     world.api.fault = failing('startBuild', () => problem('SERVICE_BUSY'), 1)
+    const began = world.clock.now()
     const result = await world.start(named())
     expect(result.rung).toBe('built')
+    expect(world.clock.now() - began).toBeLessThan(60_000)
     expect(world.api.count('requestBuild')).toBe(2)
   })
 
@@ -484,6 +486,7 @@ describe('a deferred spec', () => {
     }
     expect(await rejection(world.start(spec, { signal: controller.signal }))).toBe(reason)
     expect(world.api.calls).toEqual([])
+    expect(world.events).toEqual([])
   })
 
   test('whose content is refused: neither it nor its earlier build is booted or built', async () => {
@@ -517,6 +520,14 @@ describe('the fallback', () => {
     const fallbackTemplate = named({ ref: 'plain:v1', fallbackTemplate: 'deeper' })
     const result = await world.start(named({ fallbackTemplate }))
     expect(trace(result.attempts)).toEqual(['exact missing', 'built failed', 'fallback failed', 'default booted'])
+  })
+
+  test('its earlier build is not looked at', async () => {
+    const world = new World()
+    world.api.scripts.push(failed)
+    world.api.seed('plain:old', 'ready')
+    const fallbackTemplate = named({ ref: 'plain:v1', staleRef: 'plain:old' })
+    expect(await world.start(named({ fallbackTemplate }))).toMatchObject({ rung: 'fallback', ref: 'plain:v1' })
   })
 
   test('a string that does not exist is passed over with a warning', async () => {
