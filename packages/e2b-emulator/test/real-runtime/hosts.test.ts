@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, openSync, closeSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -50,6 +50,8 @@ describeReal('other hosts', () => {
         owner: isRoot ? 'user' : 'root',
       })
     } finally {
+      // The kernel's own directory below `work` has no permissions at all.
+      execFileSync('chmod', ['-R', 'u+rwx', parent])
       rmSync(parent, { recursive: true, force: true })
     }
   })

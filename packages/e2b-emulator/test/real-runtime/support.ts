@@ -42,10 +42,12 @@ export function useRuntime(): () => Bench {
   })
   afterAll(async () => {
     if (bench === undefined) return
-    await bench.runtime.close()
-    const left = readdirSync(bench.dataDirectory)
-    rmSync(bench.dataDirectory, { recursive: true, force: true })
-    expect(left).toEqual([])
+    try {
+      await bench.runtime.close()
+      expect(readdirSync(bench.dataDirectory)).toEqual([])
+    } finally {
+      rmSync(bench.dataDirectory, { recursive: true, force: true })
+    }
   })
   return () => {
     if (bench === undefined) throw new Error('the runtime is not there yet')
