@@ -1,7 +1,6 @@
-/** Writes the support matrix into the README, from the route table. */
+/** Writes the support matrix into the README, from the tables of operations. */
 import { readFile, writeFile } from 'node:fs/promises'
-import { ROUTES } from '../src/platform/routes.ts'
 import { supportMatrix, withMatrix } from '../src/support-matrix.ts'
 
 const readme = new URL('../README.md', import.meta.url)
-await writeFile(readme, withMatrix(await readFile(readme, 'utf8'), supportMatrix(ROUTES)))
+await writeFile(readme, withMatrix(await readFile(readme, 'utf8'), supportMatrix()))

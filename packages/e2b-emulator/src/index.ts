@@ -7,7 +7,21 @@ export { type EmulatorOptions, type RuntimeChoice } from './options.ts'
 export { seededIdentifierSource } from './platform/identifiers.ts'
 export { type Limits, type ScriptedBuildFailure } from './platform/platform.ts'
 export { type ForeignTemplate } from './platform/public-template.ts'
-export { type Runtime as RuntimePort } from './runtime/port.ts'
+export {
+  RuntimeError,
+  type FileEntry,
+  type ImageId,
+  type Machine,
+  type MachineFiles,
+  type MachineOptions,
+  type MachineProcess,
+  type MountedImage,
+  type ProcessExit,
+  type ProcessOutput,
+  type Runtime as RuntimePort,
+  type RuntimeErrorCode,
+  type SpawnOptions,
+} from './runtime/port.ts'
 export { probeNamespaces } from './runtime/real/probe.ts'
 export {
   createScriptedRuntime,

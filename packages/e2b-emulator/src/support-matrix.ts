@@ -1,12 +1,22 @@
+import { envdOperations } from './envd/index.ts'
 import type { Route } from './platform/route.ts'
+import { ROUTES } from './platform/routes.ts'
 import { unreachable } from './unreachable.ts'
 
 const START = '<!-- matrix:start -->'
 const END = '<!-- matrix:end -->'
 
-/** The route table as a Markdown table, its columns aligned. */
-export function supportMatrix(routes: readonly Route[]): string {
-  const rows: readonly Row[] = [['Operation', 'Answered', 'Gap'], ...routes.map(describe)]
+/** What a row of the matrix is made of. */
+type Operation = Pick<Route, 'method' | 'path' | 'support'>
+
+/** Both planes as Markdown tables, from the tables that answer them. */
+export function supportMatrix(): string {
+  return ['Control plane:', table(ROUTES), 'The daemon in sandboxes:', table(envdOperations)].join('\n\n')
+}
+
+/** Its columns aligned, as the formatter would. */
+function table(operations: readonly Operation[]): string {
+  const rows: readonly Row[] = [['Operation', 'Answered', 'Gap'], ...operations.map(describe)]
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
@@ -16,7 +26,7 @@ export function supportMatrix(routes: readonly Route[]): string {
 
 type Row = readonly [operation: string, answered: string, gap: string]
 
-function describe({ method, path, support }: Route): Row {
+function describe({ method, path, support }: Operation): Row {
   const operation = `\`${method.toUpperCase()} ${path}\``
   switch (support.level) {
     case 'full':
