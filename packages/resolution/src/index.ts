@@ -14,8 +14,9 @@ export {
   WarmboxError,
 } from '@warmbox/identity'
 export { settleBackgroundBuilds } from './background.ts'
-export { bootFromSpec, type BootResult, resolveTemplate } from './boot.ts'
+export { bootFromSpec, resolveTemplate } from './boot.ts'
 export { classifyBootError } from './classify.ts'
+export type { BootResult } from './climb.ts'
 export { ensureTemplate, type EnsureTemplateOptions, type EnsureTemplateResult } from './ensure.ts'
 export {
   applyMountableSteps,

@@ -1,8 +1,8 @@
 import { type BuildEvent, type BuildStep, type Found, newBuildMemory, nextBuildStep } from './build-policy.ts'
-import { isPassing } from './code-classes.ts'
 import type { Clock } from './clock.ts'
 import { ResolutionError } from './errors.ts'
 import type { ResolutionListener } from './events.ts'
+import { ABANDONED_AFTER_MS, followBuild } from './follow-build.ts'
 import { splitRef } from './refs.ts'
 import type { BuildTarget } from './target.ts'
 import type { BuildHandle, BuildProgress, TemplateApi } from './template-api.ts'
@@ -17,18 +17,7 @@ export interface BuildContext {
   readonly background: boolean
 }
 
-/** A build that nobody started for this long belongs to a client that is gone. Uploads happen before the start. */
-const ABANDONED_AFTER_MS = 5 * 60_000
-/** How a build's state is asked for, in milliseconds: from often to seldom. Somebody else's matters less. */
-const OUR_POLL = { first: 250, most: 2_000 }
-const JOINED_POLL = { first: 1_000, most: 10_000 }
-const POLL_GROWTH = 1.4
-/** Answers in a row that may fail before the build counts as out of sight. */
-const MOST_POLL_FAILURES = 5
 const FIRST_PAUSE_MS = 1_000
-/** E2B gives at most 100 lines an answer; a log that never ends must not keep a finished build waiting. */
-const MOST_TAIL_PAGES = 200
-
 /**
  * Performs what the build policy says until the ref has a ready build.
  * @throws ResolutionError the failure that ended it; the signal's reason when aborted.
@@ -150,75 +139,7 @@ class BuildRun {
   }
 
   async #await(build: BuildHandle, ours: boolean): Promise<BuildEvent> {
-    return this.#told(await this.#guarded('wait', () => this.#poll(build, ours)))
-  }
-
-  async #poll(build: BuildHandle, ours: boolean): Promise<BuildEvent> {
-    const { api, clock, signal } = this.#context
-    const pace = ours ? OUR_POLL : JOINED_POLL
-    const since = clock.now()
-    let delay = pace.first
-    let logsOffset = 0
-    let failures = 0
-    for (;;) {
-      try {
-        const progress = await api.buildProgress(build, logsOffset, signal)
-        failures = 0
-        logsOffset += this.#relay(progress, ours)
-        switch (progress.state) {
-          case 'ready':
-            await this.#relayTail(build, logsOffset, ours)
-            return { kind: 'ready', ours }
-          case 'error':
-            await this.#relayTail(build, logsOffset, ours)
-            return { kind: 'failed', failure: failureOf(this.#target.ref, progress) }
-          case 'waiting':
-            if (!ours && clock.now() - since > ABANDONED_AFTER_MS) {
-              return { kind: 'found', found: { kind: 'running', build, ours, abandoned: true } }
-            }
-            break
-          case 'building':
-            break
-        }
-      } catch (error) {
-        failures += 1
-        const isOver = !(error instanceof ResolutionError) || !isPassing(error.code) || failures > MOST_POLL_FAILURES
-        if (isOver || signal.aborted) throw error
-      }
-      await clock.sleep(delay, signal)
-      delay = Math.min(delay * POLL_GROWTH, pace.most)
-    }
-  }
-
-  /**
-   * Only the log of a build requested here is relayed: that of another process may quote secrets nobody here knows.
-   * @returns the number of entries received.
-   */
-  #relay({ logs }: BuildProgress, ours: boolean): number {
-    if (ours) {
-      for (const { message, level, timestamp } of logs) {
-        this.#context.emit({ type: 'build-log', ref: this.#target.ref, line: message, level, timestamp })
-      }
-    }
-    return logs.length
-  }
-
-  async #relayTail(build: BuildHandle, from: number, ours: boolean): Promise<void> {
-    const { api, signal } = this.#context
-    let logsOffset = from
-    if (!ours) return
-    try {
-      for (let page = 0; page < MOST_TAIL_PAGES; page += 1) {
-        const received = this.#relay(await api.buildProgress(build, logsOffset, signal), ours)
-        if (received === 0) return
-        logsOffset += received
-      }
-    } catch (error) {
-      signal.throwIfAborted()
-      const { emit } = this.#context
-      const reason = error instanceof Error ? error.message : String(error)
-      emit({ type: 'warning', code: 'BUILD_LOG_CUT', message: `The end of the build log is missing: ${reason}` })
-    }
+    return this.#told(await this.#guarded('wait', () => followBuild(this.#target.ref, build, ours, this.#context)))
   }
 
   async #pause(failures: number): Promise<BuildEvent> {
@@ -276,20 +197,4 @@ class BuildRun {
       return { kind: 'refused', during, failure: error }
     }
   }
-}
-
-/** E2B numbers the template's own steps; its own phases have names. */
-const isTemplateStep = (step: string | undefined): boolean => step !== undefined && /^\d+$/.test(step)
-
-function failureOf(ref: string, { failure }: BuildProgress): ResolutionError {
-  const step = failure?.step
-  const why = failure === undefined ? 'E2B gave no reason' : failure.message
-  return isTemplateStep(step)
-    ? new ResolutionError({
-        code: 'BUILD_STEP_FAILED',
-        message: `Step ${step} of the build of '${ref}' failed: ${why}`,
-        hint: 'Read the build log and correct the step',
-        step,
-      })
-    : new ResolutionError({ code: 'BUILD_FAILED', message: `The build of '${ref}' failed: ${why}`, step })
 }

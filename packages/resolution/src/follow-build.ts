@@ -1,0 +1,125 @@
+import type { BuildEvent } from './build-policy.ts'
+import type { Clock } from './clock.ts'
+import { isPassing } from './code-classes.ts'
+import { ResolutionError } from './errors.ts'
+import type { ResolutionListener } from './events.ts'
+import type { BuildHandle, BuildProgress, TemplateApi } from './template-api.ts'
+
+interface FollowContext {
+  readonly api: TemplateApi
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly emit: ResolutionListener
+}
+
+/** A build that nobody started for this long belongs to a client that is gone. Uploads happen before the start. */
+export const ABANDONED_AFTER_MS = 5 * 60_000
+/** How a build's state is asked for, in milliseconds: from often to seldom. Somebody else's matters less. */
+const OUR_POLL = { first: 250, most: 2_000 }
+const JOINED_POLL = { first: 1_000, most: 10_000 }
+const POLL_GROWTH = 1.4
+/** Answers in a row that may fail before the build counts as out of sight. */
+const MOST_POLL_FAILURES = 5
+/** E2B gives at most 100 lines an answer; a log that never ends must not keep a finished build waiting. */
+const MOST_TAIL_PAGES = 200
+
+/**
+ * Asks for the state of a build until it ended, or counts as abandoned, and relays the log of one of ours.
+ * @throws ResolutionError where the state cannot be read; the signal's reason when aborted.
+ */
+export async function followBuild(
+  ref: string,
+  build: BuildHandle,
+  ours: boolean,
+  { api, clock, emit, signal }: FollowContext,
+): Promise<BuildEvent> {
+  const pace = ours ? OUR_POLL : JOINED_POLL
+  const log = new BuildLogRelay(ref, ours, emit)
+  const since = clock.now()
+  let delay = pace.first
+  let failures = 0
+  for (;;) {
+    try {
+      const progress = await api.buildProgress(build, log.offset, signal)
+      failures = 0
+      log.relay(progress)
+      switch (progress.state) {
+        case 'ready':
+          await log.relayRest(() => api.buildProgress(build, log.offset, signal), signal)
+          return { kind: 'ready', ours }
+        case 'error':
+          await log.relayRest(() => api.buildProgress(build, log.offset, signal), signal)
+          return { kind: 'failed', failure: failureOf(ref, progress) }
+        case 'waiting':
+          if (!ours && clock.now() - since > ABANDONED_AFTER_MS) {
+            return { kind: 'found', found: { kind: 'running', build, ours, abandoned: true } }
+          }
+          break
+        case 'building':
+          break
+      }
+    } catch (error) {
+      failures += 1
+      const isOver = !(error instanceof ResolutionError) || !isPassing(error.code) || failures > MOST_POLL_FAILURES
+      if (isOver || signal.aborted) throw error
+    }
+    await clock.sleep(delay, signal)
+    delay = Math.min(delay * POLL_GROWTH, pace.most)
+  }
+}
+
+/** Relays the log of a build requested here. That of another process may quote secrets nobody here knows, and is not. */
+class BuildLogRelay {
+  /** Entries received so far. */
+  offset = 0
+  readonly #ref: string
+  readonly #ours: boolean
+  readonly #emit: ResolutionListener
+
+  constructor(ref: string, ours: boolean, emit: ResolutionListener) {
+    this.#ref = ref
+    this.#ours = ours
+    this.#emit = emit
+  }
+
+  relay({ logs }: BuildProgress): void {
+    this.offset += logs.length
+    if (!this.#ours) return
+    for (const { message, level, timestamp } of logs) {
+      this.#emit({ type: 'build-log', ref: this.#ref, line: message, level, timestamp })
+    }
+  }
+
+  /** What is left of the log after the build ended. It is a courtesy: without it the end of the build is as good. */
+  async relayRest(next: () => Promise<BuildProgress>, signal: AbortSignal): Promise<void> {
+    if (!this.#ours) return
+    try {
+      for (let page = 0; page < MOST_TAIL_PAGES; page += 1) {
+        const progress = await next()
+        if (progress.logs.length === 0) return
+        this.relay(progress)
+      }
+    } catch (error) {
+      signal.throwIfAborted()
+      const reason = error instanceof Error ? error.message : String(error)
+      const message = `The end of the build log is missing: ${reason}`
+      this.#emit({ type: 'warning', code: 'BUILD_LOG_CUT', message, ref: this.#ref })
+    }
+  }
+}
+
+/** E2B numbers the template's own steps; its own phases have names. */
+const isTemplateStep = (step: string | undefined): boolean => step !== undefined && /^\d+$/.test(step)
+
+function failureOf(ref: string, { failure }: BuildProgress): ResolutionError {
+  const step = failure?.step
+  const why = failure === undefined ? 'E2B gave no reason' : failure.message
+  return isTemplateStep(step)
+    ? new ResolutionError({
+        code: 'BUILD_STEP_FAILED',
+        message: `Step ${step} of the build of '${ref}' failed: ${why}`,
+        hint: 'Read the build log and correct the step',
+        step,
+      })
+    : new ResolutionError({ code: 'BUILD_FAILED', message: `The build of '${ref}' failed: ${why}`, step })
+}
