@@ -8,7 +8,7 @@ const shared = {
   treeshake: true,
 } as const
 
-const banner = { js: '/*! Contains @noble/hashes, MIT License, (c) 2022 Paul Miller (paulmillr.com) */' }
+const banner = { js: '/*! Contains @stablelib/sha256, MIT License, Copyright (C) 2016 Dmitry Chestnykh */' }
 
 /**
  * Two builds, because the one dependency is published as ES modules only: the CommonJS build carries it along, so that
@@ -16,5 +16,5 @@ const banner = { js: '/*! Contains @noble/hashes, MIT License, (c) 2022 Paul Mil
  */
 export default defineConfig([
   { ...shared, format: ['esm'], dts: true },
-  { ...shared, format: ['cjs'], dts: true, noExternal: ['@noble/hashes'], banner },
+  { ...shared, format: ['cjs'], dts: true, noExternal: [/^@stablelib/], banner },
 ])

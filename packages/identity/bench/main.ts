@@ -3,7 +3,7 @@
  * `identityRefsPerSecond`, and `identityHashRatio`, refs per second over hashes per second of the same canonical bytes
  * with the same hash function.
  */
-import { sha256 } from '@noble/hashes/sha2.js'
+import { hash as sha256 } from '@stablelib/sha256'
 import { canonicalText, type RepoTemplateIdentity, repoTemplateRef } from '@warmbox/identity'
 
 /** `pnpm-monorepo`: a private repository with two setup commands, a registry token and a resized machine. */

@@ -1,9 +1,9 @@
-import { hostOf, portOf } from './clone-url-authority.ts'
-import { type PathParts, pathOf } from './clone-url-path.ts'
+import { readAuthority } from './clone-url-host.ts'
+import { readPath } from './clone-url-path.ts'
 import { httpsSuggestion } from './https-suggestion.ts'
-import { IdentityError, type IdentityErrorCode } from './identity-error.ts'
-import { LIMITS } from './limits.ts'
-import { assertBounded } from './text.ts'
+import { refuse } from './identity-error.ts'
+import { bounded } from './input.ts'
+import { URL_LENGTH } from './limits.ts'
 
 /** An https clone URL in its parts. */
 export interface CloneUrl {
@@ -32,13 +32,10 @@ export interface CloneUrl {
   readonly origin: string
 }
 
+const FIELD = 'cloneUrl'
 const rfc3986 = /^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]+$/
 const https = /^https:\/\//i
-const endOfAuthority = /[/?#]/
-
-const refuse = (code: IdentityErrorCode, message: string, hint?: string): never => {
-  throw new IdentityError({ code, field: 'cloneUrl', message, hint })
-}
+const EXAMPLE = 'https://github.com/acme/widgets.git'
 
 /**
  * Takes an https clone URL apart. Characters outside RFC 3986 are refused before anything is parsed, so that no parser
@@ -47,88 +44,43 @@ const refuse = (code: IdentityErrorCode, message: string, hint?: string): never 
  * @throws IdentityError with a `CLONE_URL_*` code. Neither message nor hint quotes a URL that may carry a credential.
  */
 export function parseCloneUrl(url: string): CloneUrl {
-  assertRawText(url)
+  if (bounded(url, FIELD, URL_LENGTH) === '')
+    refuse('INPUT_REQUIRED', FIELD, 'must not be empty', `Write it like ${EXAMPLE}.`)
+  if (!rfc3986.test(url)) {
+    const hint = 'Escape it in the path, write a host in its xn-- form.'
+    refuse('CLONE_URL_CHARACTER', FIELD, 'holds a space or another character no URL has', hint)
+  }
   if (!https.test(url)) {
-    const suggestion = httpsSuggestion(url, (candidate) => parseHttps(candidate).cloneUrl)
-    return refuse(
-      'CLONE_URL_PROTOCOL',
-      'cloneUrl is not an https URL',
-      suggestion === undefined
-        ? 'Use the https form, like https://github.com/acme/widgets.git. A local path or file URL needs a server in front of it.'
-        : `Use the https form: ${suggestion}`,
-    )
+    const suggestion = httpsSuggestion(url, (candidate) => readHttps(candidate).cloneUrl)
+    const hint = suggestion ?? `like ${EXAMPLE}`
+    refuse('CLONE_URL_PROTOCOL', FIELD, 'is not an https URL', `Use the https form: ${hint}`)
   }
-  return parseHttps(url)
+  return readHttps(url)
 }
 
-const assertRawText = (url: string): void => {
-  assertBounded(url, 'cloneUrl', LIMITS.cloneUrl)
-  if (url === '') {
-    throw new IdentityError({
-      code: 'INPUT_REQUIRED',
-      field: 'cloneUrl',
-      message: 'cloneUrl is empty',
-      hint: 'Pass the https clone URL, like https://github.com/acme/widgets.git.',
-    })
-  }
-  if (rfc3986.test(url)) return
-  if (/\s/.test(url)) {
-    refuse('CLONE_URL_CHARACTER', 'cloneUrl contains whitespace', 'Remove it; write a space inside the path as %20.')
-  }
-  if (/[^\0-\x7f]/.test(url)) {
-    refuse(
-      'CLONE_URL_CHARACTER',
-      'cloneUrl contains a character outside ASCII',
-      'Write the host in its xn-- form and percent-escape the path.',
-    )
-  }
-  refuse(
-    'CLONE_URL_CHARACTER',
-    'cloneUrl contains a character that no URL may hold',
-    'Percent-escape it in the path; nowhere else can it stand.',
-  )
-}
-
-const parseHttps = (url: string): CloneUrl => {
+const readHttps = (url: string): CloneUrl => {
   const afterScheme = url.slice('https://'.length)
-  const end = afterScheme.search(endOfAuthority)
-  const authority = end === -1 ? afterScheme : afterScheme.slice(0, end)
-  const afterAuthority = end === -1 ? '' : afterScheme.slice(end)
-  const at = authority.lastIndexOf('@')
-  assertNoCredentials(at === -1 ? '' : authority.slice(0, at), afterAuthority)
-  const hostAndPort = authority.slice(at + 1)
-  const { hostname, rawPort } = hostOf(hostAndPort)
-  const port = portOf(rawPort)
-  const parts: PathParts = pathOf(afterAuthority)
+  const end = (afterScheme.search(/[/?#]/) + 1 || afterScheme.length + 1) - 1
+  const rest = afterScheme.slice(end)
+  const at = afterScheme.lastIndexOf('@', end - 1)
+  const user = afterScheme.slice(0, Math.max(at, 0))
+  // An `@` further on is what is left of a password that holds a slash, a question mark or a hash.
+  if (/[:@]/.test(user) || rest.includes('@')) {
+    refuse('CLONE_URL_CREDENTIALS', FIELD, 'carries credentials', 'Pass them on their own; an @ of the path is %40.')
+  }
+  if (rest.includes('#')) refuse('CLONE_URL_FRAGMENT', FIELD, 'has a fragment', 'Name a branch by its option.')
+  if (rest.includes('?')) refuse('CLONE_URL_QUERY', FIELD, 'has a query', 'Leave it out.')
+  const { hostname, port } = readAuthority(afterScheme.slice(at + 1, end))
+  const parts = readPath(rest)
   const host = port === undefined ? hostname : `${hostname}:${port}`
   const origin = `https://${host}`
   return Object.freeze({
     canonical: `${origin}/${parts.path}`,
-    cloneUrl: `https://${hostAndPort}${afterAuthority}`,
+    cloneUrl: `https://${afterScheme.slice(at + 1)}`,
     host,
     hostname,
     port,
-    path: parts.path,
-    owner: parts.owner,
-    repository: parts.repository,
-    directory: parts.directory,
+    ...parts,
     origin,
   })
-}
-
-const assertNoCredentials = (user: string, afterAuthority: string): void => {
-  // An `@` further on is what is left of a password that holds a slash, a question mark or a hash.
-  if (user.includes(':') || user.includes('@') || afterAuthority.includes('@')) {
-    refuse(
-      'CLONE_URL_CREDENTIALS',
-      'cloneUrl carries credentials',
-      'Leave them out and pass the credential on its own; write an @ that belongs to the path as %40.',
-    )
-  }
-  if (afterAuthority.includes('#')) {
-    refuse('CLONE_URL_FRAGMENT', 'cloneUrl has a fragment', 'Remove the # part; name a branch with the option for it.')
-  }
-  if (afterAuthority.includes('?')) {
-    refuse('CLONE_URL_QUERY', 'cloneUrl has a query', 'Remove the ? part; git would append its own paths to it.')
-  }
 }

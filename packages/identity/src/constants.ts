@@ -11,7 +11,7 @@ export const DEFAULT_MEMORY_MB = 1024
 export const DEFAULT_NODE_VERSION = '24.20.0'
 
 /** Debian packages the default mountable template installs; what mounting buckets needs. */
-export const DEFAULT_APT_PACKAGES: readonly string[] = Object.freeze(['fuse', 's3fs'])
+export const DEFAULT_APT_PACKAGES: readonly string[] = ['fuse', 's3fs']
 
 /** Version of the default mountable template's build steps; bumped when the same inputs install something else. */
 export const MOUNTABLE_TEMPLATE_VERSION = 'v3'

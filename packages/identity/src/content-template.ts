@@ -1,8 +1,8 @@
-import { header, line } from './canonical-text.ts'
+import { writeText } from './canonical-text.ts'
 import { nameHash } from './digest.ts'
-import { LIMITS } from './limits.ts'
+import { nothingElse, record, text } from './input.ts'
+import { TEMPLATE_LENGTH } from './limits.ts'
 import { resolveResources } from './resources.ts'
-import { assertKnownFields, assertRecord, assertText } from './text.ts'
 
 /** A template known only by its build steps. */
 export interface ContentTemplateIdentity {
@@ -13,8 +13,6 @@ export interface ContentTemplateIdentity {
   /** Memory in MiB. */
   memoryMB: number
 }
-
-const knownFields: ReadonlySet<string> = new Set<keyof ContentTemplateIdentity>(['template', 'cpuCount', 'memoryMB'])
 
 /**
  * A name for a template the caller did not name, `mastra-<hash>`: the same steps at the same size are built once.
@@ -27,14 +25,13 @@ export function contentTemplateName(input: ContentTemplateIdentity): string {
 
 /** The text {@link contentTemplateName} is a hash of. It holds the template's own text: treat it as a secret. */
 export function contentTemplateText(input: ContentTemplateIdentity): string {
-  assertRecord(input, 'identity')
-  assertKnownFields(input, knownFields, 'identity')
-  assertText(input.template, 'template', LIMITS.template)
-  const { cpuCount, memoryMB } = resolveResources(input)
-  return (
-    header('content') +
-    line('cpuCount', String(cpuCount)) +
-    line('memoryMB', String(memoryMB)) +
-    line('template', input.template)
-  )
+  record(input, 'identity')
+  const { template, cpuCount, memoryMB, ...rest } = input
+  nothingElse(rest, 'identity')
+  const size = resolveResources({ cpuCount, memoryMB })
+  return writeText('content', [
+    ['cpuCount', `${size.cpuCount}`],
+    ['memoryMB', `${size.memoryMB}`],
+    ['template', text(template, 'template', TEMPLATE_LENGTH)],
+  ])
 }

@@ -26,13 +26,9 @@ export class WarmboxError<Code extends string = string> extends Error {
     Object.defineProperty(this, marker, { value: true })
   }
 
-  toJSON(): { name: string; code: Code; message: string; hint?: string } {
-    return {
-      name: this.name,
-      code: this.code,
-      message: this.message,
-      ...(this.hint === undefined ? {} : { hint: this.hint }),
-    }
+  toJSON(): { name: string; code: Code; message: string; hint?: string | undefined } {
+    const { name, code, message, hint } = this
+    return { name, code, message, hint }
   }
 }
 

@@ -1,5 +1,4 @@
-import { type RepoTemplateIdentity, type ResolvedRepoIdentity, resolveRepoIdentity } from './repo-identity.ts'
-import { byCodeUnit } from './text.ts'
+import { type RepoTemplateIdentity, resolveIdentity } from './repo-identity.ts'
 
 /** One input in which two identities differ. */
 export interface IdentityDifference {
@@ -14,8 +13,9 @@ export interface IdentityDifference {
 }
 
 /**
- * Why two identities have different refs: the inputs that differ, in the order the canonical text has them. Empty exactly
- * where the refs are equal. Inputs that mean the same are no difference, however they are spelled.
+ * Why two identities have different refs: the inputs that differ, in the order the canonical text has them, those that only
+ * the second has at the end. Empty exactly where the refs are equal. Inputs that mean the same are no difference, however
+ * they are spelled.
  *
  * The value of a build variable and the salt are never shown, whichever their form: only `set`, `changed` or the version.
  * Setup commands and `extra` are shown as they are.
@@ -23,9 +23,9 @@ export interface IdentityDifference {
  * @throws IdentityError for any input that is refused; `field` says which.
  */
 export function explainIdentity(a: RepoTemplateIdentity, b: RepoTemplateIdentity): readonly IdentityDifference[] {
-  const [before, after] = [describe(resolveRepoIdentity(a)), describe(resolveRepoIdentity(b))]
+  const [before, after] = [factsOf(a), factsOf(b)]
   const differences: IdentityDifference[] = []
-  for (const field of fieldsOf(before, after)) {
+  for (const field of new Set([...before.keys(), ...after.keys()])) {
     const [old, recent] = [before.get(field), after.get(field)]
     if (old?.compared === recent?.compared) continue
     differences.push({
@@ -39,61 +39,42 @@ export function explainIdentity(a: RepoTemplateIdentity, b: RepoTemplateIdentity
   return differences
 }
 
-interface Description {
+interface Fact {
   /** Decides whether two are the same. */
   readonly compared: string
   /** What a person may see. */
-  readonly shown: string
+  readonly shown: string | undefined
 }
-
-const plain = (value: string): Description => ({ compared: value, shown: value })
 
 const HIDDEN = 'set'
 
-const describe = (identity: ResolvedRepoIdentity): ReadonlyMap<string, Description> => {
-  const described = new Map<string, Description>()
-  if (identity.sha !== undefined) described.set('sha', plain(identity.sha))
-  described.set('cloneUrl', plain(identity.cloneUrl.canonical))
-  if (identity.setupCommands.length > 0) described.set('setupCommand', plain(JSON.stringify(identity.setupCommands)))
-  for (const { name, kind, text } of identity.buildEnv) {
-    described.set(`buildEnv.${name}`, {
-      compared: `${kind} ${text}`,
-      shown: kind === 'version' ? `version ${text}` : HIDDEN,
-    })
+const factsOf = (identity: RepoTemplateIdentity): ReadonlyMap<string, Fact> => {
+  const { sha, lines } = resolveIdentity(identity)
+  const facts = new Map<string, Fact>()
+  const plain = (field: string, value: string): unknown => facts.set(field, { compared: value, shown: value })
+  if (sha !== undefined) plain('sha', sha)
+  const commands: string[] = []
+  for (const [field, first = '', second = '', third = ''] of lines) {
+    switch (field) {
+      case 'setupCommand':
+        commands.push(first)
+        plain(field, JSON.stringify(commands))
+        break
+      case 'buildEnv':
+        facts.set(`${field}.${first}`, {
+          compared: `${second} ${third}`,
+          shown: second === 'version' ? `version ${third}` : HIDDEN,
+        })
+        break
+      case 'salt':
+        facts.set(field, { compared: first, shown: first === '' ? undefined : HIDDEN })
+        break
+      case 'extra':
+        plain(`${field}.${first}`, second)
+        break
+      default:
+        plain(field, first)
+    }
   }
-  described.set('cpuCount', plain(String(identity.cpuCount)))
-  described.set('memoryMB', plain(String(identity.memoryMB)))
-  described.set('workingDirectory', plain(identity.workingDirectory))
-  described.set('submodules', plain(String(identity.submodules)))
-  described.set('lfs', plain(String(identity.lfs)))
-  described.set('baseTemplateId', plain(identity.baseTemplateId))
-  if (identity.salt !== '') described.set('salt', { compared: identity.salt, shown: HIDDEN })
-  for (const [key, value] of identity.extra) described.set(`extra.${key}`, plain(value))
-  return described
+  return facts
 }
-
-const order = [
-  'sha',
-  'cloneUrl',
-  'setupCommand',
-  'buildEnv',
-  'cpuCount',
-  'memoryMB',
-  'workingDirectory',
-  'submodules',
-  'lfs',
-  'baseTemplateId',
-  'salt',
-  'extra',
-]
-
-/** Every field of either, in the canonical text's order, entries of one field by code unit. */
-const fieldsOf = (
-  before: ReadonlyMap<string, Description>,
-  after: ReadonlyMap<string, Description>,
-): readonly string[] =>
-  [...new Set([...before.keys(), ...after.keys()])].toSorted(
-    (left, right) => rank(left) - rank(right) || byCodeUnit(left, right),
-  )
-
-const rank = (field: string): number => order.indexOf(field.split('.', 1)[0] ?? field)

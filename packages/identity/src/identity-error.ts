@@ -54,7 +54,12 @@ export class IdentityError extends WarmboxError<IdentityErrorCode> {
     this.field = options.field
   }
 
-  override toJSON(): { name: string; code: IdentityErrorCode; message: string; hint?: string; field?: string } {
-    return { ...super.toJSON(), ...(this.field === undefined ? {} : { field: this.field }) }
+  override toJSON(): ReturnType<WarmboxError<IdentityErrorCode>['toJSON']> & { field: string | undefined } {
+    return { ...super.toJSON(), field: this.field }
   }
+}
+
+/** Throws the error for one input: "<field> <problem>", what to write instead, and what a parser said of it. */
+export function refuse(code: IdentityErrorCode, field: string, problem: string, hint?: string, cause?: unknown): never {
+  throw new IdentityError({ code, field, message: `${field} ${problem}`, hint, cause })
 }

@@ -8,10 +8,9 @@ export {
   IDENTITY_SCHEME,
   MOUNTABLE_TEMPLATE_VERSION,
 } from './constants.ts'
-export { LIMITS } from './limits.ts'
 export { type CloneUrl, parseCloneUrl } from './clone-url.ts'
 export { assertTag, formatTemplateRef, parseTemplateRef, type TemplateRef } from './template-ref.ts'
-export { assertSha } from './sha.ts'
+export { assertSha } from './input.ts'
 export { type Resources, resolveResources } from './resources.ts'
 export { digestText } from './digest.ts'
 export type { BuildEnvValue, RepoTemplateIdentity } from './repo-identity.ts'

@@ -1,10 +1,10 @@
-import { header, line } from './canonical-text.ts'
+import { writeText } from './canonical-text.ts'
 import { DEFAULT_APT_PACKAGES, DEFAULT_NODE_VERSION, MOUNTABLE_TEMPLATE_VERSION } from './constants.ts'
 import { nameHash } from './digest.ts'
-import { IdentityError } from './identity-error.ts'
-import { LIMITS } from './limits.ts'
-import { resolveResources } from './resources.ts'
-import { assertBounded, assertCount, assertKnownFields, assertRecord, byCodeUnit } from './text.ts'
+import { refuse } from './identity-error.ts'
+import { bounded, byCodeUnit, list, nothingElse, record } from './input.ts'
+import { NAME_LENGTH } from './limits.ts'
+import { type Resources, resolveResources } from './resources.ts'
 
 /** The inputs that decide the default mountable template. Absent and default are the same. */
 export interface MountableTemplateIdentity {
@@ -18,14 +18,7 @@ export interface MountableTemplateIdentity {
   aptPackages?: readonly string[] | undefined
 }
 
-const knownFields: ReadonlySet<string> = new Set<keyof MountableTemplateIdentity>([
-  'nodeVersion',
-  'cpuCount',
-  'memoryMB',
-  'aptPackages',
-])
-
-const exactVersion = /^(?:0|[1-9][0-9]{0,4})\.(?:0|[1-9][0-9]{0,4})\.(?:0|[1-9][0-9]{0,4})$/
+const exactVersion = /^(?:(?:0|[1-9][0-9]{0,4})\.){2}(?:0|[1-9][0-9]{0,4})$/
 const aptPackage = /^[a-z0-9][a-z0-9+.-]+(?:=[A-Za-z0-9.+~:-]+)?$/
 
 /**
@@ -39,47 +32,39 @@ export function mountableTemplateId(identity: MountableTemplateIdentity = {}): s
 
 /** The text {@link mountableTemplateId} is a hash of; SCHEME.md describes it to the byte. */
 export function mountableTemplateText(identity: MountableTemplateIdentity = {}): string {
-  assertRecord(identity, 'identity')
-  assertKnownFields(identity, knownFields, 'identity')
-  const { cpuCount, memoryMB } = resolveResources(identity)
-  let text =
-    header('mountable') +
-    line('version', MOUNTABLE_TEMPLATE_VERSION) +
-    line('nodeVersion', resolveNodeVersion(identity.nodeVersion)) +
-    line('cpuCount', String(cpuCount)) +
-    line('memoryMB', String(memoryMB))
-  for (const name of resolveAptPackages(identity.aptPackages)) text += line('aptPackage', name)
-  return text
+  record(identity, 'identity')
+  const {
+    nodeVersion = DEFAULT_NODE_VERSION,
+    aptPackages = DEFAULT_APT_PACKAGES,
+    cpuCount,
+    memoryMB,
+    ...rest
+  } = identity
+  nothingElse(rest, 'identity')
+  if (typeof nodeVersion !== 'string' || !exactVersion.test(nodeVersion)) {
+    refuse('NODE_VERSION_INVALID', 'nodeVersion', 'is not an exact release', 'Write it like 24.20.0.')
+  }
+  const packages = new Set(list(aptPackages, 'aptPackages').map(debianPackage))
+  return textOf(nodeVersion, resolveResources({ cpuCount, memoryMB }), [...packages].toSorted(byCodeUnit))
 }
 
-const resolveNodeVersion = (nodeVersion: unknown = DEFAULT_NODE_VERSION): string => {
-  if (typeof nodeVersion === 'string' && exactVersion.test(nodeVersion)) return nodeVersion
-  throw new IdentityError({
-    code: 'NODE_VERSION_INVALID',
-    field: 'nodeVersion',
-    message: 'nodeVersion is not an exact release',
-    hint: `Write MAJOR.MINOR.PATCH, like ${DEFAULT_NODE_VERSION}; a range or alias would let the contents drift under one name.`,
-  })
-}
+/** The id of the default mountable template at a size that was checked already. */
+export const defaultMountableTemplateId = (size: Resources): string =>
+  `mastra-${nameHash(textOf(DEFAULT_NODE_VERSION, size, DEFAULT_APT_PACKAGES))}`
 
-const resolveAptPackages = (aptPackages: unknown = DEFAULT_APT_PACKAGES): readonly string[] => {
-  if (!Array.isArray(aptPackages)) {
-    throw new IdentityError({ code: 'INPUT_TYPE', field: 'aptPackages', message: 'aptPackages must be a list' })
+const textOf = (nodeVersion: string, { cpuCount, memoryMB }: Resources, aptPackages: readonly string[]): string =>
+  writeText('mountable', [
+    ['version', MOUNTABLE_TEMPLATE_VERSION],
+    ['nodeVersion', nodeVersion],
+    ['cpuCount', `${cpuCount}`],
+    ['memoryMB', `${memoryMB}`],
+    ...aptPackages.map((name) => ['aptPackage', name] as const),
+  ])
+
+const debianPackage = (value: unknown): string => {
+  const name = bounded(value, 'aptPackages', NAME_LENGTH)
+  if (!aptPackage.test(name)) {
+    refuse('APT_PACKAGE_INVALID', 'aptPackages', 'names no Debian package', 'Write name or name=version.')
   }
-  const given: readonly unknown[] = aptPackages
-  assertCount(given.length, 'aptPackages', LIMITS.aptPackages)
-  const names = new Set<string>()
-  for (const name of given) {
-    assertBounded(name, 'aptPackages', LIMITS.aptPackage)
-    if (!aptPackage.test(name)) {
-      throw new IdentityError({
-        code: 'APT_PACKAGE_INVALID',
-        field: 'aptPackages',
-        message: 'aptPackages has an entry that is no Debian package',
-        hint: 'Write a package name, or name=version.',
-      })
-    }
-    names.add(name)
-  }
-  return [...names].toSorted(byCodeUnit)
+  return name
 }

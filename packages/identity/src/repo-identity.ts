@@ -1,12 +1,12 @@
-import { type CloneUrl, parseCloneUrl } from './clone-url.ts'
+import type { Line } from './canonical-text.ts'
+import { parseCloneUrl } from './clone-url.ts'
 import { SANDBOX_HOME } from './constants.ts'
-import { IdentityError } from './identity-error.ts'
-import { LIMITS } from './limits.ts'
-import { mountableTemplateId } from './mountable-template.ts'
-import { resolveResources } from './resources.ts'
-import { assertSha } from './sha.ts'
-import { formatTemplateRef, readRef } from './template-ref.ts'
-import { assertBounded, assertCount, assertKnownFields, assertRecord, assertText, sortedKeys } from './text.ts'
+import { refuse } from './identity-error.ts'
+import { assertSha, list, nonEmptyText, nothingElse, record, sortedEntries, text } from './input.ts'
+import { LINE_LENGTH, NAME_LENGTH, VALUE_LENGTH } from './limits.ts'
+import { defaultMountableTemplateId } from './mountable-template.ts'
+import { type Resources, resolveResources } from './resources.ts'
+import { normalizeRef } from './template-ref.ts'
 import { normalizeWorkingDirectory } from './working-directory.ts'
 
 /**
@@ -43,161 +43,82 @@ export interface RepoTemplateIdentity {
   extra?: Readonly<Record<string, string>> | undefined
 }
 
-/** What of a build variable is part of the identity. */
-export interface ResolvedBuildEnv {
-  readonly name: string
-  readonly kind: 'value' | 'version'
-  readonly text: string
-}
-
 /** A repository identity with every default filled in and everything in its one spelling. */
-export interface ResolvedRepoIdentity {
-  readonly cloneUrl: CloneUrl
+export interface ResolvedIdentity {
   readonly sha: string | undefined
-  readonly setupCommands: readonly string[]
-  readonly buildEnv: readonly ResolvedBuildEnv[]
-  readonly cpuCount: number
-  readonly memoryMB: number
-  readonly workingDirectory: string
-  readonly submodules: boolean
-  readonly lfs: boolean
-  readonly baseTemplateId: string
-  readonly salt: string
-  readonly extra: ReadonlyArray<readonly [key: string, value: string]>
+  /** Everything but the sha, in the order of the canonical text. */
+  readonly lines: readonly Line[]
 }
-
-const knownFields: ReadonlySet<string> = new Set<keyof RepoTemplateIdentity>([
-  'cloneUrl',
-  'sha',
-  'setupCommand',
-  'buildEnv',
-  'cpuCount',
-  'memoryMB',
-  'workingDirectory',
-  'submodules',
-  'lfs',
-  'baseTemplateId',
-  'salt',
-  'extra',
-])
-
-const envName = /^[A-Za-z_][A-Za-z0-9_]*$/
-const blank = /^[\t\n\r ]*$/
 
 /** Checks every input and fills in every default. */
-export const resolveRepoIdentity = (identity: RepoTemplateIdentity): ResolvedRepoIdentity => {
-  assertRecord(identity, 'identity')
-  assertKnownFields(identity, knownFields, 'identity')
-  const cloneUrl = parseCloneUrl(identity.cloneUrl)
-  const { cpuCount, memoryMB } = resolveResources(identity)
-  return Object.freeze({
+export const resolveIdentity = (identity: RepoTemplateIdentity): ResolvedIdentity => {
+  record(identity, 'identity')
+  const {
     cloneUrl,
-    sha: identity.sha === undefined ? undefined : assertSha(identity.sha),
-    setupCommands: resolveSetupCommands(identity.setupCommand),
-    buildEnv: resolveBuildEnv(identity.buildEnv),
+    sha,
+    setupCommand = [],
+    buildEnv = {},
     cpuCount,
     memoryMB,
-    workingDirectory:
-      identity.workingDirectory === undefined
-        ? `${SANDBOX_HOME}/${cloneUrl.directory}`
-        : normalizeWorkingDirectory(identity.workingDirectory),
-    submodules: resolveFlag(identity.submodules, 'submodules'),
-    lfs: resolveFlag(identity.lfs, 'lfs'),
-    baseTemplateId: resolveBaseTemplateId(identity.baseTemplateId, cpuCount, memoryMB),
-    salt: resolveSalt(identity.salt),
-    extra: resolveExtra(identity.extra),
-  })
-}
-
-const resolveSetupCommands = (setupCommand: RepoTemplateIdentity['setupCommand']): readonly string[] => {
-  if (setupCommand === undefined) return []
-  const commands: readonly unknown[] = Array.isArray(setupCommand) ? setupCommand : [setupCommand]
-  assertCount(commands.length, 'setupCommand', LIMITS.setupCommands)
-  const kept: string[] = []
-  for (const command of commands) {
-    assertText(command, 'setupCommand', LIMITS.setupCommand)
-    if (!blank.test(command)) kept.push(command)
+    workingDirectory,
+    submodules,
+    lfs,
+    baseTemplateId,
+    salt = '',
+    extra = {},
+    ...rest
+  } = identity
+  nothingElse(rest, 'identity')
+  const { canonical, directory } = parseCloneUrl(cloneUrl)
+  const size = resolveResources({ cpuCount, memoryMB })
+  const lines: Line[] = [['cloneUrl', canonical]]
+  for (const command of typeof setupCommand === 'string' ? [setupCommand] : list(setupCommand, 'setupCommand')) {
+    const line = text(command, 'setupCommand', VALUE_LENGTH)
+    if (/[^\t\n\r ]/.test(line)) lines.push(['setupCommand', line])
   }
-  return kept
+  for (const [name, given] of sortedEntries(buildEnv, 'buildEnv')) lines.push(buildEnvLine(name, given))
+  lines.push(
+    ['cpuCount', `${size.cpuCount}`],
+    ['memoryMB', `${size.memoryMB}`],
+    [
+      'workingDirectory',
+      workingDirectory === undefined ? `${SANDBOX_HOME}/${directory}` : normalizeWorkingDirectory(workingDirectory),
+    ],
+    flagLine('submodules', submodules),
+    flagLine('lfs', lfs),
+    [
+      'baseTemplateId',
+      baseTemplateId === undefined ? defaultBaseTemplateId(size) : normalizeRef(baseTemplateId, 'baseTemplateId'),
+    ],
+    ['salt', text(salt, 'salt', LINE_LENGTH)],
+  )
+  for (const [key, value] of sortedEntries(extra, 'extra')) {
+    lines.push(['extra', nonEmptyText(key, 'extra', NAME_LENGTH), text(value, `extra.${key}`, VALUE_LENGTH)])
+  }
+  // A field added after scheme 1 goes here and is left out at its default, so that it renames nothing.
+  return { sha: sha === undefined ? sha : assertSha(sha), lines }
 }
 
-const resolveBuildEnv = (buildEnv: RepoTemplateIdentity['buildEnv']): readonly ResolvedBuildEnv[] => {
-  if (buildEnv === undefined) return []
-  assertRecord(buildEnv, 'buildEnv', LIMITS.buildEnvEntries)
-  return sortedKeys(buildEnv).map((name) => {
-    if (name.length > LIMITS.buildEnvName || !envName.test(name)) {
-      throw new IdentityError({
-        code: 'ENV_NAME_INVALID',
-        field: 'buildEnv',
-        message: 'buildEnv has a name no shell variable can have',
-        hint: `Use letters, digits and underscores, no digit first, at most ${LIMITS.buildEnvName} of them.`,
-      })
-    }
-    return resolveVariable(name, buildEnv[name])
-  })
-}
-
-const resolveVariable = (name: string, given: unknown): ResolvedBuildEnv => {
+const buildEnvLine = (name: string, given: unknown): Line => {
+  if (name.length > NAME_LENGTH || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+    refuse('ENV_NAME_INVALID', 'buildEnv', 'has an invalid name', 'Use letters, digits and _.')
+  }
   const field = `buildEnv.${name}`
-  if (typeof given === 'string') {
-    assertText(given, field, LIMITS.buildEnvValue)
-    return { name, kind: 'value', text: given }
-  }
-  assertRecord(given, field)
-  assertKnownFields(given, variableFields, field)
-  const { value, version } = given
-  assertText(value, `${field}.value`, LIMITS.buildEnvValue)
-  assertText(version, `${field}.version`, LIMITS.buildEnvVersion)
-  if (version === '') {
-    throw new IdentityError({
-      code: 'INPUT_REQUIRED',
-      field: `${field}.version`,
-      message: `${field}.version is empty`,
-      hint: 'Give the value a version, such as v1, or pass the value as a plain string.',
-    })
-  }
-  return { name, kind: 'version', text: version }
+  if (typeof given === 'string') return ['buildEnv', name, 'value', text(given, field, VALUE_LENGTH)]
+  const { value, version, ...rest } = record(given, field)
+  nothingElse(rest, field)
+  text(value, `${field}.value`, VALUE_LENGTH)
+  return ['buildEnv', name, 'version', nonEmptyText(version, `${field}.version`, NAME_LENGTH)]
 }
 
-const variableFields: ReadonlySet<string> = new Set(['value', 'version'])
+const flagLine = (field: string, flag: unknown = false): Line =>
+  typeof flag === 'boolean' ? [field, `${flag}`] : refuse('INPUT_TYPE', field, 'must be true or false')
 
-const resolveFlag = (flag: unknown, field: string): boolean => {
-  if (flag === undefined || typeof flag === 'boolean') return flag ?? false
-  throw new IdentityError({ code: 'INPUT_TYPE', field, message: `${field} must be true or false` })
-}
-
-const resolveBaseTemplateId = (id: string | undefined, cpuCount: number, memoryMB: number): string => {
-  if (id === undefined) return defaultBaseTemplateId(cpuCount, memoryMB)
-  assertBounded(id, 'baseTemplateId', LIMITS.refPart * 3 + 2)
-  return formatTemplateRef(readRef(id, 'baseTemplateId'))
-}
-
-let lastBase: { readonly cpuCount: number; readonly memoryMB: number; readonly id: string } | undefined
+let lastBase: { readonly size: string; readonly id: string } | undefined
 
 /** Remembers the last size's id: a host mostly names one size, and a second hash would double the cost of every name. */
-const defaultBaseTemplateId = (cpuCount: number, memoryMB: number): string => {
-  if (lastBase?.cpuCount !== cpuCount || lastBase.memoryMB !== memoryMB) {
-    lastBase = { cpuCount, memoryMB, id: mountableTemplateId({ cpuCount, memoryMB }) }
-  }
+const defaultBaseTemplateId = (resources: Resources): string => {
+  const size = `${resources.cpuCount} ${resources.memoryMB}`
+  if (lastBase?.size !== size) lastBase = { size, id: defaultMountableTemplateId(resources) }
   return lastBase.id
-}
-
-const resolveSalt = (salt: string | undefined): string => {
-  if (salt === undefined) return ''
-  assertText(salt, 'salt', LIMITS.salt)
-  return salt
-}
-
-const resolveExtra = (extra: RepoTemplateIdentity['extra']): ResolvedRepoIdentity['extra'] => {
-  if (extra === undefined) return []
-  assertRecord(extra, 'extra', LIMITS.extraEntries)
-  return sortedKeys(extra).map((key) => {
-    assertText(key, 'extra', LIMITS.extraKey)
-    if (key === '') {
-      throw new IdentityError({ code: 'INPUT_REQUIRED', field: 'extra', message: 'extra has an empty key' })
-    }
-    const value = extra[key]
-    assertText(value, `extra.${key}`, LIMITS.extraValue)
-    return [key, value]
-  })
 }

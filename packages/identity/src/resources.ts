@@ -1,6 +1,5 @@
 import { DEFAULT_CPU_COUNT, DEFAULT_MEMORY_MB } from './constants.ts'
-import { IdentityError } from './identity-error.ts'
-import { LIMITS } from './limits.ts'
+import { refuse } from './identity-error.ts'
 
 /** Machine size of a template. Sandboxes created from it have exactly this size. */
 export interface Resources {
@@ -14,31 +13,22 @@ export interface Resources {
  * The machine size with defaults filled in (2 vCPUs, 1024 MiB).
  *
  * @throws IdentityError `CPU_COUNT_INVALID` unless `cpuCount` is 1 or an even number up to 32, `MEMORY_INVALID` unless
- * `memoryMB` is an even number from 128 up. These are E2B's own rules; a plan may allow less.
+ * `memoryMB` is an even number from 128 to 1048576. These are E2B's own rules, but for the upper bound of the memory; a plan
+ * may allow less.
  */
 export function resolveResources(resources: {
   cpuCount?: number | undefined
   memoryMB?: number | undefined
 }): Resources {
   const { cpuCount = DEFAULT_CPU_COUNT, memoryMB = DEFAULT_MEMORY_MB } = resources
-  if (!isWithin(cpuCount, 1, LIMITS.cpuCount) || (cpuCount !== 1 && cpuCount % 2 !== 0)) {
-    throw new IdentityError({
-      code: 'CPU_COUNT_INVALID',
-      field: 'cpuCount',
-      message: 'cpuCount is not a number of vCPUs a template can be built with',
-      hint: `Use 1 or an even number up to ${LIMITS.cpuCount}.`,
-    })
+  if (cpuCount !== 1 && !isEvenWithin(cpuCount, 2, 32)) {
+    refuse('CPU_COUNT_INVALID', 'cpuCount', 'is no size E2B builds', 'Use 1 or an even number up to 32.')
   }
-  if (!isWithin(memoryMB, LIMITS.memoryMBMinimum, LIMITS.memoryMB) || memoryMB % 2 !== 0) {
-    throw new IdentityError({
-      code: 'MEMORY_INVALID',
-      field: 'memoryMB',
-      message: 'memoryMB is not an amount of memory a template can be built with',
-      hint: `Use an even number of MiB from ${LIMITS.memoryMBMinimum} to ${LIMITS.memoryMB}.`,
-    })
+  if (!isEvenWithin(memoryMB, 128, 1_048_576)) {
+    refuse('MEMORY_INVALID', 'memoryMB', 'is no size E2B builds', 'Use an even number from 128 to 1048576.')
   }
-  return Object.freeze({ cpuCount, memoryMB })
+  return { cpuCount, memoryMB }
 }
 
-const isWithin = (value: unknown, least: number, most: number): boolean =>
-  Number.isInteger(value) && Number(value) >= least && Number(value) <= most
+const isEvenWithin = (value: number, least: number, most: number): boolean =>
+  Number.isInteger(value) && value % 2 === 0 && value >= least && value <= most

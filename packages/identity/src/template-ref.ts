@@ -1,5 +1,6 @@
-import { IdentityError, type IdentityErrorCode } from './identity-error.ts'
-import { LIMITS } from './limits.ts'
+import { type IdentityErrorCode, refuse } from './identity-error.ts'
+import { bounded } from './input.ts'
+import { REF_PART_LENGTH } from './limits.ts'
 
 /** A template reference in its parts, each already in the form E2B stores. */
 export interface TemplateRef {
@@ -10,35 +11,6 @@ export interface TemplateRef {
   readonly tag: string | undefined
 }
 
-interface Part {
-  readonly what: string
-  readonly code: IdentityErrorCode
-  readonly grammar: RegExp
-  readonly characters: string
-  readonly limit: number
-}
-
-const namePart: Part = {
-  what: 'name',
-  code: 'NAME_INVALID',
-  grammar: /^[a-z0-9_-]+$/,
-  characters: 'a-z 0-9 - _',
-  limit: LIMITS.refPart,
-}
-const namespacePart: Part = { ...namePart, what: 'namespace' }
-const tagPart: Part = {
-  what: 'tag',
-  code: 'TAG_INVALID',
-  grammar: /^[a-z0-9_.-]+$/,
-  characters: 'a-z 0-9 - _ .',
-  limit: LIMITS.refPart,
-}
-
-const asciiWhitespaceAround = /^[\t\n\v\f\r ]+|[\t\n\v\f\r ]+$/g
-const asciiOnly = /^[\0-\x7f]*$/
-/** The two spellings of a UUID that E2B reads as one and that its tag grammar could hold. */
-const uuid = /^(?:[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/
-
 /**
  * Splits `[namespace/]name[:tag]` as E2B does: at the first `:`, then at the first `/`; every part is trimmed and
  * lower-cased.
@@ -47,34 +19,23 @@ const uuid = /^(?:[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[
  * ill-formed part, and for a tag shaped like a UUID, which E2B takes for a build id.
  */
 export function parseTemplateRef(ref: string): TemplateRef {
-  return readRef(ref, 'ref')
+  return Object.freeze(readRef(ref, 'ref'))
 }
 
-/** {@link parseTemplateRef} for a ref that came in as the input `field`. */
-export const readRef = (ref: unknown, field: string): TemplateRef => {
-  if (typeof ref !== 'string') {
-    throw new IdentityError({ code: 'INPUT_TYPE', field, message: `${field} must be a string` })
-  }
-  const [path, tag] = cut(ref, ':')
+const readRef = (ref: unknown, field: string): TemplateRef => {
+  const [path, tag] = cut(bounded(ref, field), ':')
   const [first, second] = cut(path, '/')
-  if (second?.includes('/')) {
-    throw new IdentityError({
-      code: 'REF_INVALID',
-      field,
-      message: `${field} has more than one slash`,
-      hint: 'Write [namespace/]name[:tag].',
-    })
+  if (second?.includes('/')) refuse('REF_INVALID', field, 'has two slashes', 'Write it like namespace/name:tag.')
+  return {
+    namespace: second === undefined ? second : foldName(first, field),
+    name: foldName(second ?? first, field),
+    tag: tag === undefined ? tag : foldTag(tag, field),
   }
-  return Object.freeze({
-    namespace: second === undefined ? undefined : foldPart(namespacePart, first, field),
-    name: foldPart(namePart, second ?? first, field),
-    tag: tag === undefined ? undefined : foldTag(tag, field),
-  })
 }
 
 const cut = (text: string, separator: string): readonly [before: string, after: string | undefined] => {
   const at = text.indexOf(separator)
-  return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]
 }
 
 /**
@@ -82,11 +43,19 @@ const cut = (text: string, separator: string): readonly [before: string, after: 
  *
  * @throws IdentityError as {@link parseTemplateRef} does.
  */
-export function formatTemplateRef(ref: TemplateRef): string {
-  const namespace = ref.namespace === undefined ? '' : `${foldPart(namespacePart, ref.namespace, 'namespace')}/`
-  const tag = ref.tag === undefined ? '' : `:${assertTag(ref.tag)}`
-  return `${namespace}${foldPart(namePart, ref.name, 'name')}${tag}`
+export function formatTemplateRef({ namespace, name, tag }: TemplateRef): string {
+  return join({
+    namespace: namespace === undefined ? namespace : foldName(namespace, 'namespace'),
+    name: foldName(name, 'name'),
+    tag: tag === undefined ? tag : foldTag(tag, 'tag'),
+  })
 }
+
+/** The one spelling of a ref that came in as the input `field`. */
+export const normalizeRef = (ref: unknown, field: string): string => join(readRef(ref, field))
+
+const join = ({ namespace, name, tag }: TemplateRef): string =>
+  (namespace === undefined ? '' : `${namespace}/`) + name + (tag === undefined ? '' : `:${tag}`)
 
 /**
  * A tag as E2B stores it: trimmed and lower-cased.
@@ -98,42 +67,26 @@ export function assertTag(tag: string): string {
   return foldTag(tag, 'tag')
 }
 
-/** What may stand before a name's hash: folded and checked like a name, and short enough to leave room for the hash. */
-export const foldPrefix = (prefix: string, limit: number): string => foldPart({ ...namePart, limit }, prefix, 'prefix')
+/** A name as E2B stores it. */
+export const foldName = (name: unknown, field: string, limit: number = REF_PART_LENGTH): string =>
+  fold(name, field, 'NAME_INVALID', /^[a-z0-9_-]+$/, limit)
 
-const foldTag = (tag: unknown, field: string): string => {
-  const folded = foldPart(tagPart, tag, field)
-  if (uuid.test(folded)) {
-    throw new IdentityError({
-      code: 'TAG_INVALID',
-      field,
-      message: `${field} has a tag shaped like a UUID, which E2B reads as a build id`,
-      hint: 'Put a word before it, such as sha-.',
-    })
-  }
-  return folded
-}
+const foldTag = (tag: unknown, field: string): string =>
+  // Of what E2B reads as a UUID, and so as a build id, these two spellings fit into the tag grammar.
+  fold(
+    tag,
+    field,
+    'TAG_INVALID',
+    /^(?!(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$)[a-z0-9_.-]+$/,
+    REF_PART_LENGTH,
+  )
 
-const foldPart = (part: Part, value: unknown, field: string): string => {
-  if (typeof value !== 'string') {
-    throw new IdentityError({ code: 'INPUT_TYPE', field, message: `${field} must be a string` })
-  }
-  if (value.length > part.limit) {
-    throw new IdentityError({
-      code: part.code,
-      field,
-      message: `${field} has a ${part.what} of ${value.length} characters, more than the ${part.limit} allowed`,
-    })
-  }
-  // Some letters outside ASCII fold into ASCII ones; they are refused before they can.
-  const folded = asciiOnly.test(value) ? value.replace(asciiWhitespaceAround, '').toLowerCase() : ''
-  if (!part.grammar.test(folded)) {
-    throw new IdentityError({
-      code: part.code,
-      field,
-      message: `${field} has ${value === '' ? `an empty ${part.what}` : `a ${part.what} E2B does not accept`}`,
-      hint: `Allowed are ${part.characters}, at least one of them.`,
-    })
+const fold = (value: unknown, field: string, code: IdentityErrorCode, grammar: RegExp, limit: number): string => {
+  const given = bounded(value, field)
+  // Bounded before it is trimmed; and some letters outside ASCII would fold into ASCII ones.
+  const folded = given.length > limit || /[^\0-\x7f]/.test(given) ? '' : given.trim().toLowerCase()
+  if (!grammar.test(folded)) {
+    refuse(code, field, 'is not one E2B accepts', `Use 1 to ${limit} of a-z 0-9 - _; in a tag also . but no UUID.`)
   }
   return folded
 }

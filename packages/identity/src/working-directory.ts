@@ -1,30 +1,23 @@
-import { IdentityError } from './identity-error.ts'
-import { LIMITS } from './limits.ts'
-import { assertBounded } from './text.ts'
+import { refuse } from './identity-error.ts'
+import { bounded } from './input.ts'
+import { LINE_LENGTH } from './limits.ts'
 
 const plainAbsolutePath = /^\/[A-Za-z0-9._+@=,/-]*$/
 
-/**
- * An absolute directory in its one spelling: single slashes, none at the end.
- *
- * @throws IdentityError `WORKING_DIRECTORY_INVALID` for a relative path, the root, `.` or `..` segments and characters
- * that a shell, git or E2B could read as something else.
- */
-export const normalizeWorkingDirectory = (directory: string): string => {
-  assertBounded(directory, 'workingDirectory', LIMITS.workingDirectory)
+/** An absolute directory in its one spelling, of characters that neither a shell nor git nor E2B reads as anything else. */
+export const normalizeWorkingDirectory = (value: unknown): string => {
+  const directory = bounded(value, 'workingDirectory', LINE_LENGTH)
   const segments = directory.split('/').filter((segment) => segment !== '')
-  if (
-    !plainAbsolutePath.test(directory) ||
-    segments.length === 0 ||
-    segments.includes('.') ||
-    segments.includes('..')
-  ) {
-    throw new IdentityError({
-      code: 'WORKING_DIRECTORY_INVALID',
-      field: 'workingDirectory',
-      message: 'workingDirectory is not an absolute directory made of plain path segments',
-      hint: 'Write it like /home/user/widgets: letters, digits and . _ + @ = , - only, no . or .. segments, not the root.',
-    })
+  if (!plainAbsolutePath.test(directory) || segments.length === 0 || segments.some(isRelative)) {
+    refuse(
+      'WORKING_DIRECTORY_INVALID',
+      'workingDirectory',
+      'is not a plain absolute directory',
+      'Write it like /home/user/widgets, of letters, digits and . _ + @ = , - only.',
+    )
   }
   return `/${segments.join('/')}`
 }
+
+/** `.` and `..`, which name no directory of their own. */
+export const isRelative = (segment: string): boolean => segment === '.' || segment === '..'

@@ -21,7 +21,7 @@ describe('explainIdentity', () => {
     ).toEqual([])
   })
 
-  test('lists exactly the fields that differ, in the order of the text, defaults filled in', () => {
+  test('lists exactly the fields that differ, in the order of the first text, defaults filled in', () => {
     expect(
       explainIdentity(
         { cloneUrl, sha: 'a'.repeat(40), cpuCount: 4, extra: { z: '1', a: '1' }, baseTemplateId: 'base' },
@@ -43,15 +43,15 @@ describe('explainIdentity', () => {
         before: 'https://github.com/acme/widgets',
         after: 'https://github.com/acme/gadgets',
       },
-      { field: 'setupCommand', affects: 'name', before: undefined, after: '["make","make test"]' },
       { field: 'cpuCount', affects: 'name', before: '4', after: '2' },
       { field: 'memoryMB', affects: 'name', before: '1024', after: '2048' },
       { field: 'workingDirectory', affects: 'name', before: '/home/user/widgets', after: '/home/user/gadgets' },
       { field: 'submodules', affects: 'name', before: 'false', after: 'true' },
       { field: 'lfs', affects: 'name', before: 'false', after: 'true' },
       { field: 'extra.a', affects: 'name', before: '1', after: undefined },
-      { field: 'extra.b', affects: 'name', before: undefined, after: '1' },
       { field: 'extra.z', affects: 'name', before: '1', after: '2' },
+      { field: 'setupCommand', affects: 'name', before: undefined, after: '["make","make test"]' },
+      { field: 'extra.b', affects: 'name', before: undefined, after: '1' },
     ])
   })
 
@@ -81,12 +81,12 @@ describe('explainIdentity', () => {
       },
     )
     expect(differences).toEqual([
-      { field: 'buildEnv.ADDED', affects: 'name', before: undefined, after: 'set' },
       { field: 'buildEnv.CHANGED', affects: 'name', before: 'set', after: 'changed' },
       { field: 'buildEnv.DROPPED', affects: 'name', before: 'set', after: undefined },
       { field: 'buildEnv.ROTATED', affects: 'name', before: 'version v1', after: 'version v2' },
       { field: 'buildEnv.VERSIONED', affects: 'name', before: 'set', after: 'version v1' },
       { field: 'salt', affects: 'name', before: 'set', after: 'changed' },
+      { field: 'buildEnv.ADDED', affects: 'name', before: undefined, after: 'set' },
     ])
     expect(JSON.stringify(differences)).not.toContain('s3cr3t')
   })
@@ -106,7 +106,9 @@ describe('explainIdentity', () => {
   property.prop([identities, identities])('finds a difference exactly where the refs differ', (a, b) => {
     const differences = explainIdentity(a, b)
     expect(differences.length === 0).toBe(repoTemplateRef(a) === repoTemplateRef(b))
-    expect(explainIdentity(b, a).map(({ field }) => field)).toEqual(differences.map(({ field }) => field))
+    expect(new Set(explainIdentity(b, a).map(({ field }) => field))).toEqual(
+      new Set(differences.map(({ field }) => field)),
+    )
     expect(explainIdentity(a, a)).toEqual([])
   })
 

@@ -223,7 +223,7 @@ def fold(part, pattern, code, limit=128):
 
 
 def folded_ref(ref):
-    check_string(ref, 386)
+    refuse_unless(isinstance(ref, str), "INPUT_TYPE")
     path, colon, tag = ref.partition(":")
     namespace, slash, name = path.partition("/")
     refuse_unless("/" not in name, "REF_INVALID")
