@@ -115,6 +115,16 @@ describeReal('commands in a machine', () => {
     expect(received).toBe(8_388_608)
   })
 
+  test('an exit comes without a listener too, and the output waits for one', async () => {
+    const machine = await bench().shared()
+    const process = await machine.spawn({ ...plain, command: 'echo', args: ['kept'] })
+    expect(await process.exit).toMatchObject({ exitCode: 0 })
+    const told = await new Promise<string>((resolve) =>
+      process.onOutput(({ data }) => resolve(new TextDecoder().decode(data))),
+    )
+    expect(told).toBe('kept\n')
+  })
+
   test('the exit waits for pipes that a background process still holds', async () => {
     const machine = await bench().shared()
     const ran = await run(

@@ -24,12 +24,18 @@ export async function spawnInMachine(channel: MachineChannel, options: SpawnOpti
     await Promise.allSettled([...listeners].map(async (listener) => listener(output)))
     call.credit(output.data.length)
   }
+  const settle = async (result: ProcessExit) => {
+    // A short command may be over before its caller had a turn to listen. After that turn nobody is waited for, so that
+    // an exit comes even where the output is of no interest; it stays for a listener that comes later.
+    if (!heard) await new Promise((resolve) => setImmediate(resolve))
+    if (heard) await delivered
+    exit.resolve(result)
+  }
   const end = (result: ProcessExit) => {
     gone = true
     input.close()
     call.finish()
-    if (heard) void delivered.then(() => exit.resolve(result))
-    else exit.resolve(result)
+    void settle(result)
   }
 
   const call = channel.open(
