@@ -181,6 +181,17 @@ describe('pause and connect', () => {
     await expect(Sandbox.connect(sandbox.sandboxId, connection)).rejects.toThrow('concurrent')
   })
 
+  test('a pause cuts open streams, and the process they showed goes on', async () => {
+    const { connection } = await startEmulator()
+    const sandbox = await Sandbox.create('base', connection)
+    const running = await sandbox.commands.run('sleep infinity', { background: true })
+    const waiting = running.wait()
+    await sandbox.pause()
+    await expect(waiting).rejects.toBeInstanceOf(Error)
+    await Sandbox.connect(sandbox.sandboxId, connection)
+    expect((await sandbox.commands.list()).map(({ pid }) => pid)).toContain(running.pid)
+  })
+
   test('a pause that drops memory keeps files and ends processes', async () => {
     const { connection } = await startEmulator()
     const sandbox = await Sandbox.create('base', connection)
