@@ -27,7 +27,8 @@ export function explainIdentity(a: RepoTemplateIdentity, b: RepoTemplateIdentity
   const differences: IdentityDifference[] = []
   for (const field of new Set([...before.keys(), ...after.keys()])) {
     const [old, recent] = [before.get(field), after.get(field)]
-    if (old?.compared === recent?.compared) continue
+    const follows = following.some((name) => name === field && a[name] === undefined && b[name] === undefined)
+    if (follows || old?.compared === recent?.compared) continue
     differences.push({
       field,
       affects: field === 'sha' ? 'tag' : 'name',
@@ -38,6 +39,9 @@ export function explainIdentity(a: RepoTemplateIdentity, b: RepoTemplateIdentity
   }
   return differences
 }
+
+/** Their default follows from other fields: where both identities leave one out, nothing but those others differs. */
+const following = ['workingDirectory', 'baseTemplateId'] as const
 
 interface Fact {
   /** Decides whether two are the same. */

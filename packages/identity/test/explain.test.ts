@@ -1,4 +1,4 @@
-import { explainIdentity, repoTemplateRef } from '@warmbox/identity'
+import { explainIdentity, mountableTemplateId, repoTemplateRef } from '@warmbox/identity'
 import { test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import { identities } from './arbitrary.ts'
@@ -45,13 +45,20 @@ describe('explainIdentity', () => {
       },
       { field: 'cpuCount', affects: 'name', before: '4', after: '2' },
       { field: 'memoryMB', affects: 'name', before: '1024', after: '2048' },
-      { field: 'workingDirectory', affects: 'name', before: '/home/user/widgets', after: '/home/user/gadgets' },
       { field: 'submodules', affects: 'name', before: 'false', after: 'true' },
       { field: 'lfs', affects: 'name', before: 'false', after: 'true' },
       { field: 'extra.a', affects: 'name', before: '1', after: undefined },
       { field: 'extra.z', affects: 'name', before: '1', after: '2' },
       { field: 'setupCommand', affects: 'name', before: undefined, after: '["make","make test"]' },
       { field: 'extra.b', affects: 'name', before: undefined, after: '1' },
+    ])
+  })
+
+  test('leaves out a default that only follows from another field, and shows it where one identity states it', () => {
+    expect(explainIdentity({ cloneUrl }, { cloneUrl, cpuCount: 4 }).map(({ field }) => field)).toEqual(['cpuCount'])
+    expect(explainIdentity({ cloneUrl }, { cloneUrl, workingDirectory: '/srv', baseTemplateId: 'base' })).toEqual([
+      { field: 'workingDirectory', affects: 'name', before: '/home/user/widgets', after: '/srv' },
+      { field: 'baseTemplateId', affects: 'name', before: mountableTemplateId(), after: 'base' },
     ])
   })
 
