@@ -2,7 +2,7 @@ import type { BuildEnvValue, RepoTemplateIdentity } from '@warmbox/identity'
 import { fc } from '@fast-check/vitest'
 
 /** Short and full of what a careless serialiser trips over: separators, lengths, line feeds, characters of several units. */
-export const texts: fc.Arbitrary<string> = fc
+const texts: fc.Arbitrary<string> = fc
   .array(fc.constantFrom('a', 'b', ' ', '\n', '\t', ':', '1', '=', '"', "'", '$', 'é', '～', '😀', 'salt 0:'), {
     maxLength: 4,
   })

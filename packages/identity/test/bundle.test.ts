@@ -18,10 +18,12 @@ const script = (name: string): Promise<string> => readFile(join(directory, `${na
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'warmbox-bundle-'))
-  const fixtures = fileURLToPath(new URL('fixtures', import.meta.url))
   await build({
     config: false,
-    entry: { page: `${fixtures}/browser-page.ts`, worker: `${fixtures}/worker.ts` },
+    entry: {
+      page: fileURLToPath(new URL('fixtures/browser-page.ts', import.meta.url)),
+      worker: fileURLToPath(new URL('fixtures/worker.ts', import.meta.url)),
+    },
     outDir: directory,
     outExtension: () => ({ js: '.js' }),
     format: 'iife',
