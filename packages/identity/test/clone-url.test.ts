@@ -207,6 +207,8 @@ describe('parseCloneUrl', () => {
     ['acme/widgets', 'CLONE_URL_PROTOCOL'],
     ['https:/h.example/o/r', 'CLONE_URL_PROTOCOL'],
     ['ext::sh', 'CLONE_URL_PROTOCOL'],
+    ['git+https://h.example/o/r', 'CLONE_URL_PROTOCOL'],
+    ['xhttps://h.example/o/r', 'CLONE_URL_PROTOCOL'],
     ['https://user:secret@h.example/o/r', 'CLONE_URL_CREDENTIALS'],
     ['https://user:@h.example/o/r', 'CLONE_URL_CREDENTIALS'],
     ['https://:secret@h.example/o/r', 'CLONE_URL_CREDENTIALS'],
