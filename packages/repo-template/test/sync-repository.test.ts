@@ -287,6 +287,13 @@ describe('is refused', () => {
     ).rejects.toMatchObject({ code: 'CHECKOUT_FOREIGN' })
   })
 
+  test('with a head that is no commit id, before anything ran', async () => {
+    const cloneUrl = at.access.cloneUrl
+    const resolveHead = () => Promise.resolve({ status: 'found' as const, sha: '$(touch canary)', cloneUrl })
+    await expect(at.sync({ resolveHead })).rejects.toMatchObject({ code: 'SHA_INVALID' })
+    expect(at.sandbox.commands).toEqual([])
+  })
+
   test('once aborted, before anything ran', async () => {
     await expect(at.sync({ signal: AbortSignal.abort(new Error('closing')) })).rejects.toThrow('closing')
     expect(at.sandbox.commands).toEqual([])
