@@ -467,7 +467,9 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   async #converge(made: Made): Promise<void> {
     try {
       const older = await this.#creator.converge(made, new AbortController().signal)
-      if (older !== undefined) this.#attach(older)
+      if (older === undefined) return
+      this.#attach(older)
+      this.#lastBoot = undefined
     } catch (error) {
       this.#emit({
         type: 'warning',

@@ -151,6 +151,6 @@ describe.skipIf(withoutNamespaces !== undefined)(`on the emulator with real proc
     expect(await sandbox.executeCommand('uname')).toMatchObject({ stdout: 'Linux\n' })
     await workspace.destroy()
     expect(sandbox.status).toBe('destroyed')
-    expect(await platform.emulator.control.sandboxes()).toEqual([])
+    expect(platform.emulator.control.sandboxes()).toEqual([])
   })
 })

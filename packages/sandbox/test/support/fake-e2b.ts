@@ -107,7 +107,8 @@ export class FakeE2B {
     respond: (seen: SeenRequest, url: URL) => Response | Promise<Response>,
   ): Promise<Response> {
     const url = new URL(request.url)
-    const seen = { method: request.method, path: decodeURIComponent(url.pathname), body: await readBody(request) }
+    const path = currentPath(request.method, decodeURIComponent(url.pathname))
+    const seen = { method: request.method, path, body: await readBody(request) }
     this.requests.push(seen)
     for (const fault of this.faults) {
       const response = await fault(seen)
@@ -267,6 +268,10 @@ export class FakeE2B {
     return HttpResponse.json(files.map(([name]) => ({ name, type: 'file', path: single ?? name })))
   }
 }
+
+/** Releases of the SDK before 2.51 create and connect under the platform's first routes, which answer alike. */
+const currentPath = (method: string, path: string): string =>
+  method === 'POST' && /^\/sandboxes(\/[^/]+\/connect)?$/.test(path) ? `/v2${path}` : path
 
 const withTag = (ref: string): string => (ref.includes(':') ? ref : `${ref}:default`)
 
