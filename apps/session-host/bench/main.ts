@@ -10,7 +10,7 @@ const { stdout } = await promisify(execFile)(
   [join(import.meta.dirname, '../src/main.ts'), '--json'],
   { maxBuffer: 64 * 1024 * 1024 },
 )
-const summary = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as WalkSummary
+const summary: WalkSummary = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')
 const startOf = (name: string): number => {
   const session = summary.sessions.find((candidate) => candidate.name === name)
   if (session === undefined) throw new Error(`The walk has no session named ${name}`)

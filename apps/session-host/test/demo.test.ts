@@ -1,5 +1,6 @@
-import { readdir } from 'node:fs/promises'
+import { mkdtemp, readdir, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 import { probeNamespaces } from '@warmbox/e2b-emulator'
 import { expect, test } from 'vitest'
@@ -27,7 +28,7 @@ test.skipIf(!namespaces.available)(
   async () => {
     const { code, stdout, stderr } = await startDemo(['--json']).ended
     expect(code, stderr).toBe(0)
-    const summary = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as WalkSummary
+    const summary: WalkSummary = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')
     expect(summary.sessions.map(({ name, rung, ok }) => [name, rung, ok])).toEqual(RUNGS)
     expect(summary.tokenLeaks).toBe(0)
     expect(summary.refreshes.map(({ action }) => action)).toEqual(['reused', 'built'])
@@ -47,7 +48,7 @@ test(
     const { code, stdout, stderr } = await startDemo(['--json', '--scripted']).ended
     expect(code, stderr).toBe(0)
     expect(stderr.split('\n')[0]).toMatch(/^No command runs in this walk/)
-    const summary = JSON.parse(stdout) as WalkSummary
+    const summary: WalkSummary = JSON.parse(stdout)
     expect(summary.sessions.map(({ name, rung, ok }) => [name, rung, ok])).toEqual(RUNGS)
   },
 )
@@ -56,13 +57,14 @@ test(
   'interrupted in the middle of a build it ends with 130 and leaves no directory',
   { timeout: WALK_TIMEOUT_MS },
   async () => {
-    const before = await scratchDirectories()
-    const run = startDemo(['--json'])
+    const temporary = await mkdtemp(join(tmpdir(), 'warmbox-demo-test-'))
+    const run = startDemo(['--json'], { TMPDIR: temporary })
     await run.seen('build of ')
     run.child.kill('SIGINT')
     const { code, stderr } = await run.ended
     expect(code, stderr).toBe(130)
-    expect((await scratchDirectories()).filter((entry) => !before.includes(entry))).toEqual([])
+    expect(await readdir(temporary)).toEqual([])
+    await rmdir(temporary)
   },
 )
 
@@ -72,6 +74,3 @@ test('a repository that is none is refused with what to do instead', { timeout: 
   expect(stderr).toContain('give another by --repo')
   expect(stderr).not.toContain('    at ')
 })
-
-const scratchDirectories = async (): Promise<string[]> =>
-  (await readdir(tmpdir())).filter((entry) => entry.startsWith('warmbox-'))

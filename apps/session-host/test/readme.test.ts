@@ -18,9 +18,9 @@ const namespaces = await probeNamespaces()
 const without = namespaces.available ? '' : ` (skipped: ${namespaces.reason})`
 
 test('every command of the README is a script of this repository, with arguments it takes', async () => {
-  const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
-    scripts: Record<string, string>
-  }
+  const { scripts }: { scripts: Record<string, string> } = JSON.parse(
+    await readFile(join(root, 'package.json'), 'utf8'),
+  )
   const commands = blocks('sh').flatMap((block) => block.trim().split('\n'))
   expect(commands.length).toBeGreaterThan(2)
   for (const command of commands) {

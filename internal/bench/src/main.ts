@@ -29,9 +29,9 @@ async function directoriesWithBenchmarks(): Promise<string[]> {
   )
   const found: string[] = []
   for (const directory of candidates.flat()) {
-    const manifest = JSON.parse(await readFile(join(directory, 'package.json'), 'utf8')) as {
-      scripts?: Record<string, string>
-    }
+    const manifest: { scripts?: Record<string, string> } = JSON.parse(
+      await readFile(join(directory, 'package.json'), 'utf8'),
+    )
     if (manifest.scripts?.['bench'] !== undefined) found.push(directory)
   }
   return found

@@ -30,7 +30,11 @@ export async function checkAsConsumer(
   await Promise.all([
     writeFile(
       join(project, 'package.json'),
-      JSON.stringify({ name: 'consumer', private: true, dependencies: { [subject.name]: `file:${own.path}` } }),
+      JSON.stringify({
+        name: 'consumer',
+        private: true,
+        dependencies: { [subject.name]: `file:${own.path}`, ...subject.optionalPeers },
+      }),
     ),
     writeFile(
       join(project, 'pnpm-workspace.yaml'),

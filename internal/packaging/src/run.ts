@@ -9,7 +9,9 @@ export async function run(program: string, args: readonly string[], cwd: string)
     const { stdout } = await execute(program, [...args], { cwd, maxBuffer: 64 * 1024 * 1024 })
     return stdout
   } catch (error) {
-    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
-    throw new Error(`${program} ${args.join(' ')} failed in ${cwd}\n${stdout}${stderr}`, { cause: error })
+    throw new Error(`${program} ${args.join(' ')} failed in ${cwd}\n${outputOf(error)}`, { cause: error })
   }
 }
+
+const outputOf = (error: unknown): string =>
+  error instanceof Error && 'stdout' in error && 'stderr' in error ? String(error.stdout) + String(error.stderr) : ''

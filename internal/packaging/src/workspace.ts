@@ -9,6 +9,8 @@ export interface PublishedPackage {
   /** Names of the family's packages it depends on. */
   readonly below: readonly string[]
   readonly peers: readonly string[]
+  /** Peers a user may leave out, with their ranges; entry points may need them. */
+  readonly optionalPeers: Readonly<Record<string, string>>
 }
 
 interface Manifest {
@@ -17,6 +19,7 @@ interface Manifest {
   readonly exports?: Readonly<Record<string, unknown>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
 }
 
 /** Every package of the workspace that is published, by name. */
@@ -25,7 +28,7 @@ export async function readPublishedPackages(root: string): Promise<ReadonlyMap<s
   const found = await Promise.all(
     (await readdir(folder)).map(async (entry): Promise<PublishedPackage | undefined> => {
       const directory = join(folder, entry)
-      const manifest = JSON.parse(await readFile(join(directory, 'package.json'), 'utf8')) as Manifest
+      const manifest: Manifest = JSON.parse(await readFile(join(directory, 'package.json'), 'utf8'))
       if (manifest.private === true) return undefined
       return {
         name: manifest.name,
@@ -35,6 +38,11 @@ export async function readPublishedPackages(root: string): Promise<ReadonlyMap<s
         ),
         below: Object.keys(manifest.dependencies ?? {}).filter((name) => name.startsWith('@warmbox/')),
         peers: Object.keys(manifest.peerDependencies ?? {}),
+        optionalPeers: Object.fromEntries(
+          Object.entries(manifest.peerDependencies ?? {}).filter(
+            ([name]) => manifest.peerDependenciesMeta?.[name]?.optional === true,
+          ),
+        ),
       }
     }),
   )

@@ -17,11 +17,6 @@ export const string: Check<string> = (value, at) => (typeof value === 'string' ?
 export const boolean: Check<boolean> = (value, at) =>
   typeof value === 'boolean' ? value : refuse(at, 'must be a boolean')
 
-export function oneOf<const T extends string>(...allowed: readonly T[]): Check<T> {
-  return (value, at) =>
-    allowed.find((candidate) => candidate === value) ?? refuse(at, `must be one of ${allowed.join(', ')}`)
-}
-
 export function integer(range: { minimum?: number; maximum?: number } = {}): Check<number> {
   const { minimum = -(2 ** 31), maximum = 2 ** 31 - 1 } = range
   return (value, at) => {

@@ -1,7 +1,7 @@
 import { E2BSandbox, type E2BSandboxEvent, type E2BSandboxOptions } from '@warmbox/sandbox'
 import { API_KEY, DOMAIN, FakeE2B } from './fake-e2b.ts'
 
-export { API_KEY, apiError, DOMAIN, FakeE2B, type FakeSandbox } from './fake-e2b.ts'
+export { API_KEY, apiError, DOMAIN, FakeE2B } from './fake-e2b.ts'
 export { failedStream, FakeProcess } from './fake-process.ts'
 
 export const connection = { apiKey: API_KEY, domain: DOMAIN }

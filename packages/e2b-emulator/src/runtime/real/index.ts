@@ -1,3 +1,2 @@
-export { createRealRuntime, type RealRuntimeOptions } from './runtime.ts'
-export { probeNamespaces, type NamespaceProbe } from './probe.ts'
-export { shims, type Shim } from './shims.ts'
+export { createRealRuntime } from './runtime.ts'
+export { probeNamespaces } from './probe.ts'
