@@ -11,5 +11,4 @@ export const library = (entry: Record<string, string>) =>
     clean: true,
     sourcemap: true,
     splitting: true,
-    treeshake: true,
   })
