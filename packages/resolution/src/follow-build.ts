@@ -3,6 +3,8 @@ import type { Clock } from './clock.ts'
 import { isPassing } from './code-classes.ts'
 import { ResolutionError } from './errors.ts'
 import type { ResolutionListener } from './events.ts'
+import type { Redactor } from './redact.ts'
+import type { BuildTarget } from './target.ts'
 import type { BuildHandle, BuildProgress, TemplateApi } from './template-api.ts'
 
 interface FollowContext {
@@ -28,7 +30,7 @@ const MOST_TAIL_PAGES = 200
  * @throws ResolutionError where the state cannot be read; the signal's reason when aborted.
  */
 export async function followBuild(
-  ref: string,
+  { ref, redactor }: Pick<BuildTarget, 'ref' | 'redactor'>,
   build: BuildHandle,
   ours: boolean,
   { api, clock, emit, signal }: FollowContext,
@@ -49,7 +51,7 @@ export async function followBuild(
           return { kind: 'ready', ours }
         case 'error':
           await log.relayRest(() => api.buildProgress(build, log.offset, signal), signal)
-          return { kind: 'failed', failure: failureOf(ref, progress) }
+          return { kind: 'failed', failure: failureOf(ref, progress, redactor) }
         case 'waiting':
           if (!ours && clock.now() - since > ABANDONED_AFTER_MS) {
             return { kind: 'found', found: { kind: 'running', build, ours, abandoned: true } }
@@ -111,9 +113,9 @@ class BuildLogRelay {
 /** E2B numbers the template's own steps; its own phases have names. */
 const isTemplateStep = (step: string | undefined): boolean => step !== undefined && /^\d+$/.test(step)
 
-function failureOf(ref: string, { failure }: BuildProgress): ResolutionError {
+function failureOf(ref: string, { failure }: BuildProgress, redactor: Redactor): ResolutionError {
   const step = failure?.step
-  const why = failure === undefined ? 'E2B gave no reason' : failure.message
+  const why = failure === undefined ? 'E2B gave no reason' : gistOf(redactor.text(failure.message))
   return isTemplateStep(step)
     ? new ResolutionError({
         code: 'BUILD_STEP_FAILED',
@@ -122,4 +124,13 @@ function failureOf(ref: string, { failure }: BuildProgress): ResolutionError {
         step,
       })
     : new ResolutionError({ code: 'BUILD_FAILED', message: `The build of '${ref}' failed: ${why}`, step })
+}
+
+/**
+ * E2B quotes the whole script of a step that failed; its first line says which it is, its last how it ended. Redact
+ * first: a secret cut in two is no longer recognised.
+ */
+const gistOf = (message: string): string => {
+  const lines = message.split('\n')
+  return lines.length < 3 ? message : `${lines.at(0)} … ${lines.at(-1)}`
 }

@@ -1,11 +1,16 @@
 import type { TemplateBuilder } from 'e2b'
 import { quoteShell } from './shell.ts'
 
-/** A RUN step's command has no error handling of its own: E2B runs it as `bash -l -c`. */
-const script = (...lines: readonly string[]): string => ['set -eu', ...lines].join('\n')
+/**
+ * A RUN step's command has no error handling of its own: E2B runs it as `bash -l -c`. The build log shows it by its
+ * first line, which says what it is for.
+ */
+const script = (purpose: string, ...lines: readonly string[]): string =>
+  [`# ${purpose}`, 'set -eu', ...lines].join('\n')
 
 const installPackages = (packages: readonly string[]): string =>
   script(
+    `system packages: ${packages.join(' ')}`,
     "missing=''",
     `for package in ${packages.map(quoteShell).join(' ')}; do`,
     `  [ "$(dpkg-query -W -f='\${Status}' "$package" 2>/dev/null || true)" = 'install ok installed' ] || missing="$missing $package"`,
@@ -24,6 +29,7 @@ const installPackages = (packages: readonly string[]): string =>
  */
 const installNode = (version: string): string =>
   script(
+    `Node.js ${version}`,
     `version=${quoteShell(version)}`,
     'if [ "$(node --version 2>/dev/null || true)" != "v$version" ]; then',
     '  case "$(uname -m)" in',
@@ -52,6 +58,7 @@ const installNode = (version: string): string =>
 
 /** Node 25 and later come without corepack. A prompt before a download would wait for an answer for ever. */
 const enableCorepack = script(
+  'package managers by corepack',
   'if ! command -v pnpm >/dev/null 2>&1 || ! command -v yarn >/dev/null 2>&1; then',
   '  command -v corepack >/dev/null 2>&1 || npm install --global corepack',
   '  corepack enable',

@@ -139,7 +139,7 @@ class BuildRun {
   }
 
   async #await(build: BuildHandle, ours: boolean): Promise<BuildEvent> {
-    return this.#told(await this.#guarded('wait', () => followBuild(this.#target.ref, build, ours, this.#context)))
+    return this.#told(await this.#guarded('wait', () => followBuild(this.#target, build, ours, this.#context)))
   }
 
   async #pause(failures: number): Promise<BuildEvent> {
