@@ -45,7 +45,6 @@ export interface NewSandbox {
 /** Opens once. */
 class Gate {
   readonly opened: Promise<void>
-  isOpen = false
   #resolve: () => void = () => undefined
 
   constructor() {
@@ -55,7 +54,6 @@ class Gate {
   }
 
   open(): void {
-    this.isOpen = true
     this.#resolve()
   }
 }
@@ -84,6 +82,7 @@ export class Creator {
     const cancelled = new AbortController()
     const gate = new Gate()
     const held: E2BSandboxEvent[] = []
+    let isWanted = false
     const boot = bootFromSpec(options.template, {
       api: gateChanges(this.#host.connection().templates, gate.opened),
       boot: async (ref, bootSignal) => {
@@ -92,7 +91,7 @@ export class Creator {
       },
       signal: AbortSignal.any([signal, cancelled.signal]),
       onEvent: (event) => {
-        if (gate.isOpen) emit(event)
+        if (isWanted) emit(event)
         else held.push(event)
       },
       buildTimeoutMs: options.buildTimeoutMs,
@@ -103,6 +102,7 @@ export class Creator {
     boot.catch(() => undefined)
     return {
       go: async () => {
+        isWanted = true
         for (const event of held.splice(0)) emit(event)
         gate.open()
         const { value, ref, rung, attempts } = await boot

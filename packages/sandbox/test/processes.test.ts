@@ -83,6 +83,16 @@ describe('a spawned process', () => {
     expect(await sandbox.processes.get(handle.pid)).toBeUndefined()
   })
 
+  test('is killed although its children keep its output open', async () => {
+    const { e2b, sandbox } = withProcess()
+    const handle = await sandbox.processes.spawn('sleep 100 | cat')
+    e2b.fail('POST', /SendSignal$/, () => Response.json({}))
+
+    expect(await handle.kill()).toBe(true)
+
+    expect(await handle.wait()).toMatchObject({ exitCode: 137, endedBy: 'kill' })
+  })
+
   test('is killed by its abort signal', async () => {
     const { sandbox, started } = withProcess()
     const abort = new AbortController()

@@ -1,3 +1,4 @@
+import { Template } from 'e2b'
 import { describe, expect, test, vi } from 'vitest'
 import { API_KEY, apiError, deferred, eventTypes, failure, platform, recorder, sandboxOf } from './support/index.ts'
 
@@ -85,6 +86,33 @@ describe('a first start', () => {
     expect(await started).toMatchObject({ code: 'ABORTED' })
     looked.resolve()
     expect(e2b.paths('POST')).toEqual([])
+  })
+
+  test('builds nothing for a session whose sandbox is found', async () => {
+    const e2b = platform()
+    const found = e2b.add({ metadata: { 'mastra-sandbox-id': 'session-1' } })
+    const looked = deferred()
+    const asked = deferred()
+    e2b.faults.push(async ({ method, path }) => {
+      if (path.startsWith('/templates/aliases/')) asked.resolve()
+      if (method === 'GET' && path === '/v2/sandboxes') await looked.promise
+      return undefined
+    })
+    const { events, onEvent } = recorder()
+    const template = { ref: 'unbuilt:v1', template: Template().fromTemplate('base') }
+    const sandbox = sandboxOf({ id: 'session-1', template, onEvent })
+    const started = sandbox.start()
+
+    await asked.promise
+    await expect.poll(() => e2b.paths('GET').some((path) => path.includes('unbuilt'))).toBe(true)
+    // The resolution has its answer by now and would go on to build.
+    for (let turns = 0; turns < 50; turns += 1) await new Promise((resolve) => setImmediate(resolve))
+    looked.resolve()
+    await started
+
+    expect(sandbox.sandboxId).toBe(found.id)
+    expect(e2b.paths('POST')).toEqual([`/v2/sandboxes/${found.id}/connect`])
+    expect(eventTypes(events)).toEqual(['sandbox-connected'])
   })
 
   test('without an API key says what to set, before any request', async () => {
