@@ -34,10 +34,21 @@ export async function sendResponse(response: Response, outgoing: ServerResponse)
     for (;;) {
       const { done, value } = await reader.read()
       if (done || outgoing.destroyed) break
-      if (!outgoing.write(value)) await Promise.race([once(outgoing, 'drain'), once(outgoing, 'close')])
+      if (!outgoing.write(value)) await drainedOrClosed(outgoing)
     }
   } finally {
     outgoing.off('close', leave)
   }
   outgoing.end()
+}
+
+async function drainedOrClosed(outgoing: ServerResponse): Promise<void> {
+  // Ends the wait that lost, whose listeners would otherwise stay for as long as the response.
+  const over = new AbortController()
+  const { signal } = over
+  try {
+    await Promise.race([once(outgoing, 'drain', { signal }), once(outgoing, 'close', { signal })])
+  } finally {
+    over.abort()
+  }
 }

@@ -52,6 +52,29 @@ describe('the loopback server', () => {
     expect(await statusFor(connection.apiUrl, '49983-nope.localhost')).toBe(502)
   })
 
+  test('waits for a slow reader without heaping up listeners', async () => {
+    const chunk = 'x'.repeat(256 * 1024)
+    const flood: ScriptedCommand = {
+      match: 'flood',
+      answer: (call) => {
+        for (let count = 0; count < 40; count += 1) call.stdout(chunk)
+        return {}
+      },
+    }
+    const { connection } = await startEmulator({ commands: [flood] })
+    const sandbox = await Sandbox.create('base', connection)
+    const warnings: string[] = []
+    const onWarning = (warning: Error) => warnings.push(warning.name)
+    process.on('warning', onWarning)
+    try {
+      const { stdout } = await sandbox.commands.run('flood')
+      expect(stdout.length).toBe(40 * chunk.length)
+      expect(warnings).toEqual([])
+    } finally {
+      process.off('warning', onWarning)
+    }
+  })
+
   test('streams output as it is written', async () => {
     const command = gate('work')
     const talking: ScriptedCommand = {
