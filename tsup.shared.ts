@@ -10,5 +10,6 @@ export const library = (entry: Record<string, string>) =>
     platform: 'node',
     clean: true,
     sourcemap: true,
-    splitting: true,
+    // Entry points of one package share their classes; with a single one there is nothing to share.
+    splitting: Object.keys(entry).length > 1,
   })

@@ -54,7 +54,10 @@ export const parseRefSelection = ({ branch, tag, pull }: RefSelection): RefSelec
       code: 'OPTION_CONFLICT',
       field: given.map(([name]) => name).join(', '),
       message: 'Only one of branch, tag and pull can say which commit is meant',
-      hint: `Leave out ${given.slice(1).map(([name]) => name).join(' and ')} to mean the ${given[0]?.[0]}.`,
+      hint: `Leave out ${given
+        .slice(1)
+        .map(([name]) => name)
+        .join(' and ')} to mean the ${given[0]?.[0]}.`,
     })
   }
   if (branch !== undefined) {

@@ -5,7 +5,7 @@ import { gitConfigVariables, hermeticSettings, hermeticVariables } from '../head
 /** Which commit a checkout is to have. Absent: whatever the host's HEAD, or the branch, is at that moment. */
 export type Wanted = { readonly sha: string } | { readonly sha: undefined; readonly branch: string | undefined }
 
-const exports = (variables: Readonly<Record<string, string>>): string =>
+const exportLine = (variables: Readonly<Record<string, string>>): string =>
   `export ${Object.entries(variables)
     .map(([name, value]) => `${name}=${quoteShell(value)}`)
     .join(' ')}`
@@ -18,7 +18,7 @@ const exports = (variables: Readonly<Record<string, string>>): string =>
 export const hermeticGitLines = (origin: string, variable: string): readonly string[] => {
   const index = hermeticSettings.length
   return [
-    exports({ ...hermeticVariables, ...gitConfigVariables(hermeticSettings) }),
+    exportLine({ ...hermeticVariables, ...gitConfigVariables(hermeticSettings) }),
     `if [ -n "\${${variable}-}" ]; then`,
     `  export GIT_CONFIG_COUNT=${index + 1} GIT_CONFIG_KEY_${index}=${quoteShell(originScope(origin))}`,
     `  export GIT_CONFIG_VALUE_${index}="Authorization: Basic \${${variable}}"`,
