@@ -1,4 +1,4 @@
-import { createTemplateApi, ensureTemplate, type ResolutionListener } from '@warmbox/resolution'
+import { createTemplateApi, ensureTemplate, type ResolutionListener, tell } from '@warmbox/resolution'
 import type { ConnectionOpts } from 'e2b'
 import { resolveOptions, type RepoTemplateOptions } from './options.ts'
 import { prepareSpec } from './prepare-spec.ts'
@@ -41,7 +41,11 @@ export const refreshRepoTemplate = async (
 ): Promise<RefreshRepoTemplateResult> => {
   const resolved = resolveOptions(options)
   const { onEvent, signal, buildTimeoutMs, force, ...endpoint } = connection
-  const prepared = await prepareSpec(resolved, { signal, onEvent })
+  const prepared = await prepareSpec(resolved, {
+    signal,
+    // A broken listener costs nobody a refresh, and there is no channel left to report it on.
+    onEvent: onEvent === undefined ? undefined : (event) => tell(onEvent, event, () => undefined),
+  })
   if (prepared.status === 'refused') throw prepared.error
   const { ref, action } = await ensureTemplate(prepared.spec, {
     api: createTemplateApi(endpoint),

@@ -1,5 +1,6 @@
 import type { Attempt, ResolutionEvent, ResolutionListener } from './events.ts'
 import type { Redactor } from './redact.ts'
+import { tell } from './tell.ts'
 import { unreachable } from './unreachable.ts'
 
 /** The same event with every text that could quote a build redacted. Refs, tags and codes are ours and hold no secret. */
@@ -25,12 +26,10 @@ function redactEvent(event: ResolutionEvent, { text }: Redactor): ResolutionEven
 export function createEmitter(listener: ResolutionListener | undefined, redactor: Redactor): ResolutionListener {
   if (listener === undefined) return () => undefined
   return (event) => {
-    try {
-      listener(Object.freeze(redactEvent(event, redactor)))
-    } catch {
+    tell(listener, Object.freeze(redactEvent(event, redactor)), () => {
       // Telling is no part of the work: a broken listener must not cost a session its sandbox, and there is no channel
       // left to report it on.
-    }
+    })
   }
 }
 

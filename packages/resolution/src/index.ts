@@ -36,6 +36,7 @@ export type { Attempt, AttemptOutcome, BuildLogLevel, ResolutionEvent, Resolutio
 export { type BootOptions, DEFAULT_BUILD_TIMEOUT_MS, type ResolveTemplateOptions } from './options.ts'
 export { createRedactor, type Redactor } from './redact.ts'
 export { quoteShell } from './shell.ts'
+export { tell } from './tell.ts'
 export {
   type DeferredNamedTemplateSpec,
   isDeferredNamedTemplateSpec,

@@ -1,5 +1,6 @@
 import { assertTag, contentTemplateName, isWarmboxError, resolveResources } from '@warmbox/identity'
 import type { TemplateBuilder } from 'e2b'
+import { createEmitter } from './emitter.ts'
 import { ResolutionError } from './errors.ts'
 import type { ResolutionEvent, ResolutionListener } from './events.ts'
 import type { Candidate, Role } from './ladder.ts'
@@ -56,7 +57,10 @@ export async function prepareLadder(spec: TemplateSpec | undefined, options: Pre
   if (spec === undefined) return ladderOf([], resources)
   if (!isDeferredNamedTemplateSpec(spec)) return prepareSpec(spec, resources, options)
   try {
-    const resolved = await spec.resolveSpec({ signal: options.signal, onEvent: options.onEvent })
+    const resolved = await spec.resolveSpec({
+      signal: options.signal,
+      onEvent: createEmitter(options.onEvent, noRedaction),
+    })
     return await prepareNamedSpec(assertNamedSpec(resolved), options)
   } catch (error) {
     options.signal.throwIfAborted()
@@ -83,8 +87,25 @@ async function prepareSpec(
 ): Promise<PreparedLadder> {
   if (typeof spec === 'string') return ladderOf([existing('wanted', spec, options.strictTemplate)], resources)
   if (isNamedTemplateSpec(spec)) return prepareNamedSpec(spec, options)
-  const template = typeof spec === 'function' ? spec(createDefaultMountableTemplate(resources).template) : spec
+  const template = typeof spec === 'function' ? extended(spec, resources) : spec
   return ladderOf([await unnamed('wanted', template, resources)], resources)
+}
+
+function extended(
+  extend: (base: TemplateBuilder) => TemplateBuilder,
+  resources: Required<TemplateResources>,
+): TemplateBuilder {
+  const base = createDefaultMountableTemplate(resources).template
+  try {
+    return extend(base)
+  } catch (cause) {
+    throw new ResolutionError({
+      code: 'INVALID_SPEC',
+      message: 'The template function threw',
+      hint: 'Correct the function; its error is the cause',
+      cause,
+    })
+  }
 }
 
 async function prepareNamedSpec(spec: NamedTemplateSpec, options: PrepareOptions): Promise<PreparedLadder> {
@@ -147,11 +168,24 @@ function existing(role: 'wanted' | 'fallback', ref: string, strict: boolean): Pr
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
+/** What JavaScript callers, and specs assembled from data, get wrong unnoticed by a compiler. */
+function assertBuilder(where: string, template: unknown): void {
+  const isBuilder =
+    typeof template === 'object' && template !== null && 'runCmd' in template && typeof template.runCmd === 'function'
+  if (isBuilder) return
+  throw new ResolutionError({
+    code: 'INVALID_SPEC',
+    message: `${where} is none of the forms a template has`,
+    hint: 'Give a ref, a builder of Template(), a function that returns one, or a spec with ref and template',
+  })
+}
+
 async function unnamed(
   role: Role,
   template: TemplateBuilder,
   resources: Required<TemplateResources>,
 ): Promise<Prepared> {
+  assertBuilder(role === 'wanted' ? 'template' : 'fallbackTemplate', template)
   const content = await contentTextOf(template).catch((cause: unknown) => {
     throw new ResolutionError({
       code: 'INVALID_SPEC',
@@ -172,6 +206,7 @@ function named(
 ): PreparedBuild {
   const { buildRef: givenBuildRef, isCurrent, staleRef, template } = spec
   const where = role === 'wanted' ? '' : 'fallbackTemplate.'
+  assertBuilder(`${where}template`, template)
   const ref = checked(`${where}ref`, () => withTag(spec.ref))
   const stale = staleRef === undefined ? undefined : checked(`${where}staleRef`, () => withTag(staleRef))
   const buildRef = checked(`${where}buildRef`, () => withTag(givenBuildRef ?? ref))

@@ -112,5 +112,6 @@ test('the values a host can import, the constants of the identity included', () 
     'resolveTemplate',
     'settleBackgroundBuilds',
     'systemClock',
+    'tell',
   ])
 })

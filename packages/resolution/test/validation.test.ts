@@ -25,6 +25,19 @@ describe('bad input is refused before any request', () => {
     ['a malformed string', 'Not A Template!', 'template: '],
     ['a malformed fallback string', named({ fallbackTemplate: 'a b' }), 'fallbackTemplate: '],
     ['a malformed fallback ref', named({ fallbackTemplate: named({ ref: 'a b' }) }), 'fallbackTemplate.ref: '],
+    // What only JavaScript lets through.
+    ['an object of no form', JSON.parse('{}'), 'template is none'],
+    ['a misspelt named spec', JSON.parse('{"ref":"a:b","tmplate":1}'), 'template is none'],
+    ['a named spec without a builder', JSON.parse('{"ref":"a:b","template":{}}'), 'template is none'],
+    ['a fallback of no form', named({ fallbackTemplate: JSON.parse('5') }), 'fallbackTemplate is none'],
+    ['a function that returns nothing', () => JSON.parse('null'), 'template is none'],
+    [
+      'a function that throws',
+      () => {
+        throw new Error('defect')
+      },
+      'The template function threw',
+    ],
     ['files that do not exist', Template().fromBaseImage().copy('does-not-exist.txt', '/app/'), 'The template builder'],
   ]
 

@@ -37,6 +37,17 @@ function assertDomain(value: string | undefined): void {
   refuse(`domain is not a host name: '${value}'`, `Write it without scheme and path, such as 'e2b.app'`)
 }
 
+function assertWorkingDirectory(value: unknown): void {
+  const isPlain = typeof value === 'string' && value.startsWith('/') && !value.includes('\0')
+  if (value === undefined || isPlain) return
+  refuse('workingDirectory is not an absolute directory', 'Write it like /home/user/widgets, or leave it out')
+}
+
+function assertFunction(field: string, value: unknown): void {
+  if (value === undefined || typeof value === 'function') return
+  refuse(`${field} is not a function`, `Give a function as ${field}, or leave it out`)
+}
+
 function assertEnv(env: Record<string, string>): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(env)) {
     if (!/^[^=\0]+$/.test(name)) refuse(`env holds an impossible name: '${name}'`, 'A name has no = and no NUL')
@@ -102,6 +113,9 @@ export function resolveOptions(
   assertUrl('apiUrl', options.apiUrl)
   assertUrl('sandboxUrl', options.sandboxUrl)
   assertDomain(options.domain)
+  assertWorkingDirectory(options.workingDirectory)
+  assertFunction('onEvent', options.onEvent)
+  assertFunction('waitUntil', options.waitUntil)
   return Object.freeze({
     id: options.id === undefined ? newId() : assertId('id', options.id),
     idIsShared: options.id !== undefined,

@@ -12,7 +12,7 @@ import {
   type SandboxStartResult,
   type WriteFilesOptions,
 } from '@mastra/core/workspace'
-import { createDefaultMountableTemplate, ensureTemplate, quoteShell, resolveTemplate } from '@warmbox/resolution'
+import { createDefaultMountableTemplate, ensureTemplate, quoteShell, resolveTemplate, tell } from '@warmbox/resolution'
 import type { Sandbox, SandboxConnectOpts, SandboxOpts } from 'e2b'
 import { abortable } from './abort.ts'
 import { type Connection, openConnection } from './connection.ts'
@@ -542,11 +542,11 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   }
 
   #emit(event: E2BSandboxEvent): void {
-    try {
-      this.#options.onEvent?.(event)
-    } catch (error) {
-      this.logger.warn('An onEvent listener threw', { error: this.#redacted(error) })
-    }
+    const { onEvent } = this.#options
+    if (onEvent === undefined) return
+    tell(onEvent, event, (error) => {
+      this.logger.warn('An onEvent listener failed', { error: this.#redacted(error) })
+    })
   }
 }
 

@@ -9,6 +9,18 @@ const construct = (options: E2BSandboxOptions) => () => new E2BSandbox({ ...conn
 describe('an option that cannot work is refused where it is given', () => {
   const refusals: [string, E2BSandboxOptions, string, string][] = [
     ['an empty id', { id: ' ' }, 'id is empty', 'Give a non-empty id, or leave it out'],
+    [
+      'a relative working directory',
+      { workingDirectory: 'a/b' },
+      'workingDirectory is not an absolute directory',
+      'Write it like /home/user/widgets, or leave it out',
+    ],
+    [
+      'a listener that is none',
+      { onEvent: JSON.parse('"x"') },
+      'onEvent is not a function',
+      'Give a function as onEvent, or leave it out',
+    ],
     ['an empty sandboxId', { sandboxId: '' }, 'sandboxId is empty', 'Give a non-empty sandboxId, or leave it out'],
     [
       'a timeout of nothing',

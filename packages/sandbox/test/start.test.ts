@@ -115,6 +115,24 @@ describe('a first start', () => {
     expect(eventTypes(events)).toEqual(['sandbox-connected'])
   })
 
+  test('is not disturbed by an async listener that rejects', async () => {
+    platform()
+    const unhandled = vi.fn<() => void>()
+    process.on('unhandledRejection', unhandled)
+    try {
+      const rejecting: () => unknown = () => Promise.reject(new Error('defect'))
+      const sandbox = sandboxOf({ onEvent: rejecting })
+      await sandbox.start()
+      await sandbox.destroy()
+      // Node tells of unhandled rejections once the microtasks are done.
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(sandbox.status).toBe('destroyed')
+      expect(unhandled).not.toHaveBeenCalled()
+    } finally {
+      process.off('unhandledRejection', unhandled)
+    }
+  })
+
   test('without an API key says what to set, before any request', async () => {
     const e2b = platform()
     vi.stubEnv('E2B_API_KEY', '')

@@ -1,4 +1,5 @@
 import { parseCloneUrl } from '@warmbox/identity'
+import { tell } from '@warmbox/resolution'
 import { plainValues } from '../build/build-environment.ts'
 import { type CheckoutRecord, parseRecord } from '../checkout/record.ts'
 import { RepoTemplateError } from '../errors.ts'
@@ -97,7 +98,10 @@ export const syncRepository = async (sandbox: SyncableSandbox, options: SyncOpti
   const run = async (script: ScriptRun): Promise<ReadonlyMap<string, string>> => {
     const started = performance.now()
     const fields = readFields(await runner.run(script))
-    onEvent?.({ type: 'sync', step: script.name, durationMs: performance.now() - started })
+    if (onEvent !== undefined) {
+      // A broken listener costs nobody a sync, and there is no channel left to report it on.
+      tell(onEvent, { type: 'sync', step: script.name, durationMs: performance.now() - started }, () => undefined)
+    }
     return fields
   }
 
