@@ -44,7 +44,7 @@ async function main(): Promise<number> {
 }
 
 async function demo(options: DemoOptions, signal: AbortSignal): Promise<WalkSummary> {
-  const printer = createPrinter(options.json ? process.stderr : process.stdout)
+  const printer = createPrinter(options.json ? process.stderr : process.stdout, signal)
   const relay = new Relay(printer)
   let origin: Origin | undefined
   let platform: Platform | undefined

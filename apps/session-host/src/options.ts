@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 
 import { parseCloneUrl } from '@warmbox/identity'
 
-export const usage = `Usage: pnpm demo [--repo <https URL or local path>] [--json] [--e2b]
+export const usage = `Usage: pnpm demo [--repo <https URL or local path>] [--json] [--e2b | --scripted]
 
 Walks one repository through Warmbox: a cold start, a warm start, a moved head, a broken setup command and a refresh.
 

@@ -11,9 +11,13 @@ export interface Printer {
   result(text: string): void
 }
 
-/** Lines on `stream`; control characters of relayed programs never reach the terminal. */
-export const createPrinter = (stream: { write(text: string): unknown }): Printer => {
+/**
+ * Lines on `stream`; control characters of relayed programs never reach the terminal. Says nothing more once `signal`
+ * is aborted: what ends then is no news.
+ */
+export const createPrinter = (stream: { write(text: string): unknown }, signal: AbortSignal): Printer => {
   const line = (prefix: string, text: string): void => {
+    if (signal.aborted) return
     for (const part of stripVTControlCharacters(text).trimEnd().split('\n')) stream.write(`${prefix}${part}\n`)
   }
   return {

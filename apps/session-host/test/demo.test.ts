@@ -63,6 +63,7 @@ test(
     run.child.kill('SIGINT')
     const { code, stderr } = await run.ended
     expect(code, stderr).toBe(130)
+    expect(stderr.trimEnd().split('\n').at(-1)).toBe('Stopped; everything that was started is gone.')
     expect(await readdir(temporary)).toEqual([])
     await rmdir(temporary)
   },

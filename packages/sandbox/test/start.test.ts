@@ -2,6 +2,9 @@ import { Template } from 'e2b'
 import { describe, expect, test, vi } from 'vitest'
 import { API_KEY, apiError, deferred, eventTypes, failure, platform, recorder, sandboxOf } from './support/index.ts'
 
+/** As a JavaScript host may write it, or TypeScript where the type is `void`. */
+const rejecting: () => unknown = () => Promise.reject(new Error('defect'))
+
 describe('a first start', () => {
   test('creates a sandbox from the template and says so', async () => {
     const e2b = platform()
@@ -120,7 +123,6 @@ describe('a first start', () => {
     const unhandled = vi.fn<() => void>()
     process.on('unhandledRejection', unhandled)
     try {
-      const rejecting: () => unknown = () => Promise.reject(new Error('defect'))
       const sandbox = sandboxOf({ onEvent: rejecting })
       await sandbox.start()
       await sandbox.destroy()
