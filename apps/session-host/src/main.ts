@@ -57,7 +57,8 @@ async function demo(options: DemoOptions, signal: AbortSignal): Promise<WalkSumm
       certificateAuthority: origin.certificateAuthority,
       checkout: checkoutOf(origin.cloneUrl),
     })
-    printer.notice(`Sandboxes: ${platform.description}`)
+    printer.notice(`Sandboxes: ${platform.name}`)
+    for (const particular of platform.particulars) printer.detail(particular)
     printer.notice(`Repository: ${origin.description}`)
     const summary = await walk({ platform, origin, printer, relay, signal })
     tellSummary(printer, summary)

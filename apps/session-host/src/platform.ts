@@ -5,7 +5,9 @@ import { scriptedAnswers } from './scripted-answers.ts'
 
 /** Where sandboxes and templates live during the walk. */
 export interface Platform {
-  readonly description: string
+  readonly name: string
+  /** What a person may want to know of it, a line each. */
+  readonly particulars: readonly string[]
   /** What E2BSandbox and refreshRepoTemplate need to reach it. */
   readonly connection: { readonly apiKey?: string; readonly apiUrl?: string; readonly sandboxUrl?: string }
   close(): Promise<void>
@@ -42,7 +44,7 @@ export async function choosePlatform(wanted: DemoOptions['platform']): Promise<P
 export async function openPlatform(kind: PlatformKind, options: PlatformOptions): Promise<Platform> {
   if (kind.name === 'e2b') {
     // The SDK reads E2B_API_KEY, E2B_DOMAIN and the like from the environment.
-    return { description: 'E2B', connection: {}, close: async () => {} }
+    return { name: 'E2B', particulars: [], connection: {}, close: async () => {} }
   }
   const emulator = createEmulator({
     runtime: kind.name === 'scripted' ? createScriptedRuntime({ commands: scriptedAnswers(options.checkout) }) : 'real',
@@ -51,7 +53,8 @@ export async function openPlatform(kind: PlatformKind, options: PlatformOptions)
   try {
     const server = await emulator.listen()
     return {
-      description: `the emulator of this repository: ${emulator.runtime.reason}`,
+      name: 'the emulator of this repository',
+      particulars: emulator.runtime.reason.split('; '),
       connection: server.connection,
       close: () => emulator.close(),
     }

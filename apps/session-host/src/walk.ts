@@ -68,6 +68,7 @@ export async function walk(host: SessionHost): Promise<WalkSummary> {
     }),
   )
 
+  printer.heading('refresh - nothing was pushed since: there is nothing to build')
   const refreshes = [await refresh(host, template)]
   const pushed = await origin.advance()
   printer.heading(`refresh - ${pushed.slice(0, 8)} was pushed: build it before anyone asks`)

@@ -7,7 +7,7 @@ import { RuntimeError } from '../port.ts'
 import { agentProgram } from './agent/program.ts'
 import { MachineChannel } from './channel.ts'
 import { systemPath, toolEnvironment } from './commands.ts'
-import { channelFd, machineScript } from './scripts.ts'
+import { channelFd, machineScript, unshareMachine } from './scripts.ts'
 import type { Workspace } from './workspace.ts'
 
 /** The processes of a machine, seen from the host. */
@@ -37,14 +37,7 @@ export async function bootMachine(
     '--pdeathsig',
     'KILL',
     '--',
-    'unshare',
-    '--mount',
-    '--pid',
-    '--ipc',
-    '--uts',
-    '--fork',
-    '--kill-child=SIGKILL',
-    '--',
+    ...unshareMachine,
     'bash',
     '-c',
     machineScript,

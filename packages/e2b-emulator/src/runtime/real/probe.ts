@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findOnHost, runTool } from './commands.ts'
 import { stage, type Storage } from './mount-plan.ts'
-import { probeScript } from './scripts.ts'
+import { probeScript, unshareMachine } from './scripts.ts'
 import { startJanitor } from './janitor.ts'
 import { createUserNamespace, type UserNamespace } from './user-namespace.ts'
 
@@ -60,23 +60,7 @@ export async function probeStorage(dataDirectory: string, userNamespace: UserNam
     const overlay = 'userxattr,volatile,lowerdir=p/base:empty,upperdir=p/r/u,workdir=p/r/w'
     const attempt = (root: string) =>
       runTool(
-        [
-          ...userNamespace.enter,
-          'unshare',
-          '--mount',
-          '--pid',
-          '--ipc',
-          '--uts',
-          '--fork',
-          '--kill-child=SIGKILL',
-          '--',
-          'bash',
-          '-c',
-          probeScript,
-          'warmbox',
-          'p',
-          `${root}\n${proc}`,
-        ],
+        [...userNamespace.enter, ...unshareMachine, 'bash', '-c', probeScript, 'warmbox', 'p', `${root}\n${proc}`],
         { cwd: directory, fds: [userNamespace.fd] },
       )
     try {

@@ -19,6 +19,18 @@ const keptCapabilities = [
   'setfcap',
 ]
 
+/** Gives a program the namespaces of a machine, inside the user namespace; it dies with this one. */
+export const unshareMachine: readonly string[] = [
+  'unshare',
+  '--mount',
+  '--pid',
+  '--ipc',
+  '--uts',
+  '--fork',
+  '--kill-child=SIGKILL',
+  '--',
+]
+
 /** Descriptors of a machine's first process: the host's channel and the Node binary. */
 export const channelFd = 4
 export const nodeFd = 5
