@@ -15,6 +15,7 @@ export {
   type MachineFiles,
   type MachineOptions,
   type MachineProcess,
+  type MachineUsage,
   type MountedImage,
   type ProcessExit,
   type ProcessOutput,

@@ -51,6 +51,18 @@ export interface Machine {
   destroy(): Promise<void>
   /** Connects to a TCP port inside; rejects when nothing listens. */
   connect(port: number): Promise<Socket>
+  /** Measured now; undefined where no process runs that could be measured. Rejects with `gone` after the end. */
+  usage(): Promise<MachineUsage | undefined>
+}
+
+/** What the processes of a machine take of their host. Figures are read from the kernel, none is estimated. */
+export interface MachineUsage {
+  /** Processor time since the machine started, in milliseconds, of processes that ended too. Never shrinks. */
+  readonly cpuTimeMs: number
+  /** Resident memory of all processes; what several share counts once for each. */
+  readonly memoryBytes: number
+  /** The file system below the root, as `df /` inside shows it: the host's, where nothing limits the machine. */
+  readonly disk: { readonly usedBytes: number; readonly totalBytes: number }
 }
 
 export interface SpawnOptions {

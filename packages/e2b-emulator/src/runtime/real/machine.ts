@@ -5,6 +5,7 @@ import {
   type Machine,
   type MachineFiles,
   type MachineOptions,
+  type MachineUsage,
   type SpawnOptions,
 } from '../port.ts'
 import type { MachineChannel } from './channel.ts'
@@ -105,6 +106,11 @@ export class RealMachine implements Machine {
         resolve(socket)
       })
     })
+  }
+
+  async usage(): Promise<MachineUsage> {
+    if (this.#ending !== undefined) throw new RuntimeError('gone', 'the machine has ended')
+    return this.#channel.request('usage', null)
   }
 
   /** A pause and a snapshot may overlap; the machine goes on when the last of them is over. */

@@ -1,5 +1,5 @@
 import type { AgentCalls, AgentEvent, AgentFileEntry, AgentMethod, AgentReply } from './agent/contract.ts'
-import type { RuntimeErrorCode } from '../port.ts'
+import type { MachineUsage, RuntimeErrorCode } from '../port.ts'
 
 /**
  * What comes out of a machine is checked: its root user can reach the program that answers, and must not be able to
@@ -42,6 +42,15 @@ const isEntry = (value: unknown): value is AgentFileEntry =>
   has(value, 'modifiedMs', isNumber) &&
   has(value, 'symlinkTarget', either(isString, isNull))
 
+const isUsage = (value: unknown): value is MachineUsage =>
+  has(value, 'cpuTimeMs', isNumber) &&
+  has(value, 'memoryBytes', isNumber) &&
+  has(
+    value,
+    'disk',
+    (disk): disk is MachineUsage['disk'] => has(disk, 'usedBytes', isNumber) && has(disk, 'totalBytes', isNumber),
+  )
+
 export const resultChecks: ResultChecks = {
   spawn: (value): value is { pid: number } => has(value, 'pid', isNumber),
   signal: isNull,
@@ -56,6 +65,7 @@ export const resultChecks: ResultChecks = {
   read: isNull,
   write: isEntry,
   unpack: isNull,
+  usage: isUsage,
   watch: isNull,
 }
 

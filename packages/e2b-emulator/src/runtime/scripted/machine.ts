@@ -91,6 +91,11 @@ export class ScriptedMachine implements Machine {
     this.#options.ended()
   }
 
+  /** There is no process to measure. */
+  async usage(): Promise<undefined> {
+    return undefined
+  }
+
   async connect(port: number): Promise<never> {
     throw new RuntimeError('port-closed', `nothing listens on port ${port}: scripted machines open no ports`)
   }

@@ -25,5 +25,6 @@ export async function createTestMachine(options: {
     snapshot: () => machine.snapshot(),
     destroy: () => machine.destroy(),
     connect: (port) => machine.connect(port),
+    usage: () => machine.usage(),
   }
 }

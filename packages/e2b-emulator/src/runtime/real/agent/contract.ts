@@ -1,4 +1,4 @@
-import type { RuntimeErrorCode } from '../../port.ts'
+import type { MachineUsage, RuntimeErrorCode } from '../../port.ts'
 
 /** What the host asks of the program inside a machine: parameters and result of each call. Types only. */
 export interface AgentCalls {
@@ -21,6 +21,7 @@ export interface AgentCalls {
     parameters: { readonly path: string; readonly owner: string; readonly mode: number | null }
     result: null
   }
+  usage: { parameters: null; result: MachineUsage }
   watch: { parameters: { readonly path: string; readonly recursive: boolean }; result: null }
 }
 

@@ -14,6 +14,7 @@ import type { Processes } from './processes.ts'
 import type { Pipes } from './pipes.ts'
 import type { Frame, Protocol } from './protocol.ts'
 import type { Unpacker } from './unpack.ts'
+import type { Usage } from './usage.ts'
 import type { Watching } from './watch.ts'
 
 /** What the text of program.ts hands over: the factories of the other files, which text cannot import. */
@@ -32,6 +33,7 @@ export interface AgentParts {
   ): Processes
   createFiles(protocol: Protocol, bodies: Bodies, accounts: Accounts, failures: Failures): Files
   createUnpacker(bodies: Bodies, accounts: Accounts, failures: Failures, files: Files): Unpacker
+  createUsage(): Usage
   createWatching(failures: Failures): Watching
 }
 
@@ -45,6 +47,7 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
   const processes = parts.createProcesses(settings, protocol, parts.createPipes(), accounts, failures)
   const files = parts.createFiles(protocol, bodies, accounts, failures)
   const unpacker = parts.createUnpacker(bodies, accounts, failures, files)
+  const usage = parts.createUsage()
   const watching = parts.createWatching(failures)
   process.umask(0o022)
 
@@ -80,6 +83,7 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
     read: ({ path }, call) => files.read(path, call),
     write: ({ path, owner, mode }, call) => files.write(path, owner, mode, call),
     unpack: ({ path, owner, mode }, call) => unpacker.unpack(path, owner, mode, call),
+    usage: () => usage.measure(),
     watch: ({ path, recursive }, call) => watching.watch(path, recursive, call),
   }
 

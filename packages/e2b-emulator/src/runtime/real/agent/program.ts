@@ -7,6 +7,7 @@ import { createPipes } from './pipes.ts'
 import { createProcesses } from './processes.ts'
 import { createProtocol } from './protocol.ts'
 import { createUnpacker } from './unpack.ts'
+import { createUsage } from './usage.ts'
 import { createWatching } from './watch.ts'
 
 /**
@@ -26,6 +27,7 @@ export function agentProgram(settings: AgentSettings, channel: number): string {
     createProcesses,
     createFiles,
     createUnpacker,
+    createUsage,
     createWatching,
   }
   const factories = Object.entries(parts).map(([name, factory]) => `${name}: ${String(factory)}`)
