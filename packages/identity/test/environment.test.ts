@@ -56,21 +56,20 @@ describe('the same refs', () => {
 const isPresent = (runtime: string): boolean => spawnSync(runtime, ['--version']).status === 0
 
 describe('the same refs on other runtimes', () => {
-  test.skipIf(!isPresent('bun'))(
-    'Bun (skipped where it is not installed)',
-    async () => {
-      const { refs } = await printRefs('bun', fromSource, {}, tmpdir())
-      expect(refs).toEqual(await expectedRefs())
-    },
-    60_000,
-  )
-
-  test.skipIf(!isPresent('deno'))(
-    'Deno (skipped where it is not installed)',
-    async () => {
-      const { refs } = await printRefs('deno', ['run', '--allow-read', ...fromSource], {}, tmpdir())
-      expect(refs).toEqual(await expectedRefs())
-    },
-    60_000,
-  )
+  const runtimes = [
+    { name: 'Node 22', program: 'node22', flags: fromSource },
+    { name: 'Node 26', program: 'node26', flags: fromSource },
+    { name: 'Bun', program: 'bun', flags: fromSource },
+    { name: 'Deno', program: 'deno', flags: ['run', '--allow-read', ...fromSource] },
+  ]
+  for (const { name, program, flags } of runtimes) {
+    test.skipIf(!isPresent(program))(
+      `${name} (skipped where there is no '${program}' on the PATH)`,
+      async () => {
+        const { refs } = await printRefs(program, flags, {}, tmpdir())
+        expect(refs).toEqual(await expectedRefs())
+      },
+      60_000,
+    )
+  }
 })
