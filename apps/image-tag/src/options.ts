@@ -1,0 +1,157 @@
+import { parseArgs } from 'node:util'
+
+import type { BuildEnvValue } from '@warmbox/identity'
+
+import { fail } from './error.ts'
+import { insideCheckout } from './hashed-files.ts'
+import { parsePrefix, type Prefix } from './image-reference.ts'
+
+/** The command line and what it names in the environment, complete. */
+export interface Options {
+  readonly checkout: string
+  /** `undefined`: the remote's. */
+  readonly url: string | undefined
+  /** `undefined`: after the repository. */
+  readonly prefix: Prefix | undefined
+  readonly inputs: GivenInputs
+  /** `undefined`: the lockfiles found. */
+  readonly files: readonly string[] | undefined
+  readonly json: boolean
+  readonly record: string | undefined
+  readonly against: string | undefined
+}
+
+/** Inputs of the hash that are given, not found in the checkout. */
+export interface GivenInputs {
+  readonly setup: readonly string[]
+  readonly env: Readonly<Record<string, BuildEnvValue>>
+  readonly base: string | undefined
+  readonly extra: Readonly<Record<string, string>>
+  readonly cpuCount: number | undefined
+  readonly memoryMB: number | undefined
+  readonly workingDirectory: string | undefined
+  readonly submodules: boolean
+  readonly lfs: boolean
+  readonly salt: string
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const HELP = '--help says what there is.'
+
+/**
+ * Reads the command line, and of the environment the variables it names.
+ *
+ * @throws ImageTagError `USAGE` or `PREFIX_INVALID`
+ */
+export function readOptions(args: readonly string[], environment: Environment): Options | 'help' | 'version' {
+  const { values, positionals } = parse(args)
+  if (values.help === true) return 'help'
+  if (values.version === true) return 'version'
+  if (positionals.length > 1) fail('USAGE', 'More than one checkout was given.', 'Give the second one by --against.')
+  for (const [name, value] of Object.entries(values)) {
+    if (value === '') fail('USAGE', `--${name} is empty.`, HELP)
+  }
+  return Object.freeze({
+    checkout: positionals[0] ?? '.',
+    url: values.url,
+    prefix: values.prefix === undefined ? undefined : parsePrefix(values.prefix),
+    inputs: Object.freeze({
+      setup: values.setup ?? [],
+      env: readEnv(values.env ?? [], environment),
+      base: values.base,
+      extra: readExtra(values.extra ?? []),
+      cpuCount: wholeNumber('cpu', values.cpu),
+      memoryMB: wholeNumber('memory', values.memory),
+      workingDirectory: values.workdir,
+      submodules: values.submodules === true,
+      lfs: values.lfs === true,
+      salt: values['salt-env'] === undefined ? '' : readSalt(values['salt-env'], environment),
+    }),
+    files: values.file?.map(insideCheckout),
+    json: values.json === true,
+    record: values.record,
+    against: values.against,
+  })
+}
+
+const parse = (args: readonly string[]) => {
+  try {
+    return parseArgs({
+      // Package managers hand on the separator between their arguments and a script's.
+      args: args[0] === '--' ? args.slice(1) : [...args],
+      allowPositionals: true,
+      options: {
+        url: { type: 'string' },
+        setup: { type: 'string', multiple: true },
+        env: { type: 'string', multiple: true },
+        base: { type: 'string' },
+        file: { type: 'string', multiple: true },
+        extra: { type: 'string', multiple: true },
+        cpu: { type: 'string' },
+        memory: { type: 'string' },
+        workdir: { type: 'string' },
+        submodules: { type: 'boolean' },
+        lfs: { type: 'boolean' },
+        'salt-env': { type: 'string' },
+        prefix: { type: 'string' },
+        json: { type: 'boolean' },
+        record: { type: 'string' },
+        against: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+        version: { type: 'boolean' },
+      },
+    })
+  } catch (error) {
+    return fail('USAGE', error instanceof Error ? error.message : 'The arguments cannot be read.', HELP, error)
+  }
+}
+
+const readEnv = (given: readonly string[], environment: Environment): Readonly<Record<string, BuildEnvValue>> => {
+  const env = new Map<string, BuildEnvValue>()
+  for (const entry of given) {
+    const [name, version] = cut(entry, '=')
+    if (version !== undefined && !/^@./.test(version)) {
+      const hint = `Write --env ${name} to take the value from the environment, or --env ${name}=@<version>.`
+      fail('USAGE', `--env ${name} takes no value: arguments can be read by other users and end up in logs.`, hint)
+    }
+    if (env.has(name)) fail('USAGE', `--env ${name} was given twice.`, HELP)
+    // The value plays no part beside a version, so that a name can be computed where the token is not known.
+    env.set(name, version === undefined ? readVariable(name, environment) : { value: '', version: version.slice(1) })
+  }
+  return Object.fromEntries(env)
+}
+
+const readVariable = (name: string, environment: Environment): string =>
+  lookUp(name, environment) ??
+  fail('USAGE', `--env ${name}: the environment has no such variable.`, `Set it, or write --env ${name}=@<version>.`)
+
+const readSalt = (name: string, environment: Environment): string =>
+  // A salt that is missing by mistake would name an image as if none had been asked for.
+  lookUp(name, environment) ||
+  fail('USAGE', `--salt-env ${name}: the environment has no such variable, or an empty one.`, HELP)
+
+/** Only what was set: an environment inherits names such as `constructor`. */
+const lookUp = (name: string, environment: Environment): string | undefined =>
+  Object.hasOwn(environment, name) ? environment[name] : undefined
+
+const readExtra = (given: readonly string[]): Readonly<Record<string, string>> => {
+  const extra = new Map<string, string>()
+  for (const entry of given) {
+    const [key, value] = cut(entry, '=')
+    if (value === undefined || key === '') fail('USAGE', '--extra takes <key>=<text>.', HELP)
+    if (extra.has(key)) fail('USAGE', `--extra ${key} was given twice.`, HELP)
+    extra.set(key, value)
+  }
+  return Object.fromEntries(extra)
+}
+
+const wholeNumber = (option: string, given: string | undefined): number | undefined => {
+  if (given !== undefined && !/^[0-9]{1,9}$/.test(given)) fail('USAGE', `--${option} takes a whole number.`, HELP)
+  return given === undefined ? undefined : Number(given)
+}
+
+const cut = (text: string, separator: string): readonly [before: string, after: string | undefined] => {
+  const at = text.indexOf(separator)
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]
+}

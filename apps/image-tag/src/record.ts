@@ -1,0 +1,117 @@
+import type { BuildEnvValue, RepoTemplateIdentity } from '@warmbox/identity'
+
+import { fail } from './error.ts'
+import type { Named } from './named.ts'
+
+/** What is kept of a checkout's names, to explain later ones by. No value of a variable, no salt and no hash of either. */
+export interface Recorded {
+  readonly image: string
+  readonly hash: string
+  readonly scheme: number
+  readonly prefix: string
+  readonly changes: string | undefined
+  /** Less what is hidden. */
+  readonly identity: RepoTemplateIdentity
+  /** Variables whose value counts. */
+  readonly hiddenEnv: readonly string[]
+  readonly salted: boolean
+}
+
+const VERSION = 1
+
+/** What can be shown of a checkout's names. */
+export function recordOf(named: Named): Recorded {
+  const { buildEnv = {}, salt, ...identity } = named.identity
+  const versions = Object.entries(buildEnv).flatMap(([name, given]) =>
+    typeof given === 'string' ? [] : [[name, { value: '', version: given.version }] as const],
+  )
+  return {
+    image: named.image,
+    hash: named.hash,
+    scheme: named.scheme,
+    prefix: named.prefix,
+    changes: named.changes,
+    identity: { ...identity, buildEnv: Object.fromEntries(versions) },
+    hiddenEnv: Object.keys(buildEnv).filter((name) => typeof buildEnv[name] === 'string'),
+    salted: salt !== undefined && salt !== '',
+  }
+}
+
+/** The text of a record's file. */
+export const writeRecord = (recorded: Recorded): string =>
+  `${JSON.stringify({ record: VERSION, ...recorded }, null, 2)}\n`
+
+/**
+ * Reads a record's file.
+ *
+ * @throws ImageTagError `RECORD_INVALID`; the file is quoted nowhere.
+ */
+export function readRecord(text: string): Recorded {
+  const record = object(parse(text), 'record')
+  if (record['record'] !== VERSION) invalid('record', `${VERSION}, which is all this version reads`)
+  const identity = object(record['identity'], 'identity')
+  const { workingDirectory } = identity
+  return {
+    image: string(record['image'], 'image'),
+    hash: string(record['hash'], 'hash'),
+    scheme: number(record['scheme'], 'scheme'),
+    prefix: string(record['prefix'], 'prefix'),
+    changes: record['changes'] === undefined ? undefined : string(record['changes'], 'changes'),
+    identity: {
+      cloneUrl: string(identity['cloneUrl'], 'cloneUrl'),
+      sha: string(identity['sha'], 'sha'),
+      setupCommand: strings(identity['setupCommand'], 'setupCommand'),
+      buildEnv: entries(identity['buildEnv'], 'buildEnv', version),
+      cpuCount: number(identity['cpuCount'], 'cpuCount'),
+      memoryMB: number(identity['memoryMB'], 'memoryMB'),
+      ...(workingDirectory === undefined ? {} : { workingDirectory: string(workingDirectory, 'workingDirectory') }),
+      submodules: boolean(identity['submodules'], 'submodules'),
+      lfs: boolean(identity['lfs'], 'lfs'),
+      baseTemplateId: string(identity['baseTemplateId'], 'baseTemplateId'),
+      extra: entries(identity['extra'], 'extra', string),
+    },
+    hiddenEnv: strings(record['hiddenEnv'], 'hiddenEnv'),
+    salted: boolean(record['salted'], 'salted'),
+  }
+}
+
+const invalid = (field: string, expected: string, cause?: unknown): never =>
+  fail('RECORD_INVALID', `This is no record: ${field} is not ${expected}.`, 'Write one by --record <file>.', cause)
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The parser's message quotes the file, which may be any file.
+    return invalid('its text', 'JSON')
+  }
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const object = (value: unknown, field: string): Readonly<Record<string, unknown>> =>
+  isObject(value) ? value : invalid(field, 'an object')
+
+const string = (value: unknown, field: string): string => (typeof value === 'string' ? value : invalid(field, 'a text'))
+
+const number = (value: unknown, field: string): number =>
+  typeof value === 'number' ? value : invalid(field, 'a number')
+
+const boolean = (value: unknown, field: string): boolean =>
+  typeof value === 'boolean' ? value : invalid(field, 'true or false')
+
+const strings = (value: unknown, field: string): readonly string[] =>
+  Array.isArray(value) ? value.map((entry: unknown) => string(entry, field)) : invalid(field, 'a list')
+
+const version = (value: unknown, field: string): BuildEnvValue => ({
+  value: '',
+  version: string(object(value, field)['version'], field),
+})
+
+const entries = <Value>(
+  value: unknown,
+  field: string,
+  read: (value: unknown, field: string) => Value,
+): Readonly<Record<string, Value>> =>
+  Object.fromEntries(Object.entries(object(value, field)).map(([key, entry]) => [key, read(entry, field)]))

@@ -1,0 +1,31 @@
+import { isWarmboxError, parseCloneUrl } from '@warmbox/identity'
+
+import { fail } from './error.ts'
+
+/** A clone URL that names can be made of. */
+export interface RemoteUrl {
+  readonly cloneUrl: string
+  /** Whether a user or a credential stood before the host; it is left out. */
+  readonly stripped: boolean
+}
+
+/** What stands before the host, where every parser agrees on where it ends. */
+const user = /^https:\/\/[^/?#@]*@/i
+
+/**
+ * The URL of a checkout's remote as a clone URL. Credentials, which CI systems write into it, are left out.
+ *
+ * @throws ImageTagError `REMOTE_UNUSABLE` for a form that names no repository over https, with the form to give by `--url`
+ * where there is one. The URL itself is quoted nowhere.
+ */
+export function readRemoteUrl(remote: string, url: string): RemoteUrl {
+  const bare = url.replace(user, 'https://')
+  try {
+    return { cloneUrl: parseCloneUrl(bare).cloneUrl, stripped: bare !== url }
+  } catch (error) {
+    if (!isWarmboxError(error)) throw error
+    const advice = error.hint === undefined ? '' : `${error.hint}\n`
+    const message = `The URL of the remote ${remote} cannot be used: ${error.message}`
+    return fail('REMOTE_UNUSABLE', message, `${advice}Give the URL that names the repository by --url.`, error)
+  }
+}

@@ -1,0 +1,58 @@
+import type { Changes } from './changes.ts'
+import type { Difference, Explanation } from './explain.ts'
+
+/** What is said of a checkout with changes. */
+export function tellChanges({ paths }: Changes): string {
+  const shown = paths.slice(0, 3).map(plain).join(', ')
+  const more = paths.length > 3 ? ` and ${paths.length - 3} more` : ''
+  return `The checkout is not what was committed (${shown}${more}): its tag ends in a digest of the changes.`
+}
+
+/** Why one image is not the other, line by line. */
+export function tellExplanation({ same, differences, untold }: Explanation, against: string): readonly string[] {
+  if (same) return [`The same image as ${plain(against)}.`]
+  const cacheIsNew =
+    untold.length > 0 || differences.some(({ affects, field }) => affects === 'name' && field !== 'prefix')
+  const lines = [`Not the same image as ${plain(against)}; ${cacheIsNew ? 'a new hash' : 'the hash is the same'}:`]
+  for (const difference of differences) lines.push(`  ${tellDifference(difference)}`)
+  if (untold.length > 0) {
+    const names = untold.map(label).join(', ')
+    lines.push(`  ${names}: the values may have changed; a record does not hold them. A version tells.`)
+  }
+  return lines
+}
+
+const tellDifference = ({ field, before, after }: Difference): string =>
+  `${label(field)}: ${before === undefined ? 'none' : plain(before)} -> ${after === undefined ? 'none' : plain(after)}`
+
+/** An input by the option that gives it. */
+const label = (field: string): string => {
+  for (const [start, option] of families) {
+    if (field.startsWith(start)) return `${option} ${plain(field.slice(start.length))}`
+  }
+  return labels.get(field) ?? plain(field)
+}
+
+const families = [
+  ['buildEnv.', '--env'],
+  ['extra.extra:', '--extra'],
+  ['extra.file:', 'file'],
+] as const
+
+const labels: ReadonlyMap<string, string> = new Map([
+  ['sha', 'commit'],
+  ['cloneUrl', 'repository'],
+  ['setupCommand', '--setup'],
+  ['cpuCount', '--cpu'],
+  ['memoryMB', '--memory'],
+  ['workingDirectory', '--workdir'],
+  ['submodules', '--submodules'],
+  ['lfs', '--lfs'],
+  ['extra.base', '--base'],
+  ['salt', '--salt-env'],
+  ['changes', 'uncommitted changes'],
+  ['prefix', '--prefix'],
+])
+
+/** Text as it is, or quoted where it holds anything a terminal could take for more than a letter. */
+const plain = (text: string): string => (/^[^\p{C}\p{Zl}\p{Zp}]*$/u.test(text) ? text : JSON.stringify(text))
