@@ -22,7 +22,7 @@ async function list(sandbox: Sandbox, path: string) {
 }
 
 describe('COPY', () => {
-  test('a file becomes the destination, or goes into it after a trailing slash', async () => {
+  test('a file becomes the destination, or goes into it after a trailing slash [B54]', async () => {
     const fileContextPath = await filesOnHost({ 'a.txt': 'A' })
     const { connection } = await startEmulator()
     const template = Template({ fileContextPath })
@@ -36,7 +36,7 @@ describe('COPY', () => {
     expect(await sandbox.files.read('/app/renamed.txt')).toBe('A')
   })
 
-  test("a directory's contents are merged into the destination", async () => {
+  test("a directory's contents are merged into the destination [B54]", async () => {
     const fileContextPath = await filesOnHost({ 'src/a.txt': 'A', 'src/deep/b.txt': 'B', 'other/c.txt': 'C' })
     const { connection } = await startEmulator()
     const template = Template({ fileContextPath }).fromImage('node:24').copy('src', '/app').copy('other', '/app')
@@ -56,7 +56,7 @@ describe('COPY', () => {
     expect(await list(await Sandbox.create('name', connection), '/app')).toEqual(['/app/a.json', '/app/b.json'])
   })
 
-  test('a relative destination lies under the working directory, else the home', async () => {
+  test('a relative destination lies under the working directory, else the home [B54]', async () => {
     const fileContextPath = await filesOnHost({ 'a.txt': 'A' })
     const { connection } = await startEmulator()
     const template = Template({ fileContextPath })
@@ -70,7 +70,7 @@ describe('COPY', () => {
     expect(await list(sandbox, '/srv')).toEqual(['/srv/sub/a.txt'])
   })
 
-  test('owner and mode are those asked for, else the current user and the mode of the file', async () => {
+  test('owner and mode are those asked for, else the current user and the mode of the file [B55]', async () => {
     const fileContextPath = await filesOnHost({ 'a.txt': 'A' })
     const { connection } = await startEmulator()
     const template = Template({ fileContextPath })
@@ -93,7 +93,7 @@ describe('COPY', () => {
     expect(await sandbox.files.read('/app/link')).toBe('A')
   })
 
-  test('is uploaded once for all templates of the team', async () => {
+  test('is uploaded once for all templates of the team [B13]', async () => {
     const fileContextPath = await filesOnHost({ 'a.txt': 'A' })
     const { connection, emulator } = await startEmulator()
     const template = () => Template({ fileContextPath }).fromImage('node:24').copy('a.txt', '/app/')
@@ -102,7 +102,7 @@ describe('COPY', () => {
     expect(emulator.control.requests.filter(({ method }) => method === 'PUT')).toHaveLength(1)
   })
 
-  test('without its upload fails the build', async () => {
+  test('without its upload fails the build [B56]', async () => {
     const { connection, api } = await startEmulator()
     const { data } = await api.POST('/v3/templates', { body: { name: 'name' } })
     const path = { templateID: data?.templateID ?? '', buildID: data?.buildID ?? '' }

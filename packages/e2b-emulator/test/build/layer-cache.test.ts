@@ -22,7 +22,7 @@ const child = () => Template().fromTemplate('parent:v1').runCmd('npm ci')
 const prepared = () => Template().fromImage('node:24').setEnvs({ A: '1' }).setWorkdir('/srv').setUser('root')
 
 describe('the layer cache', () => {
-  test('serves a step built before, whatever the template is called', async () => {
+  test('serves a step built before, whatever the template is called [B42]', async () => {
     const { count, row } = counting('npm ci')
     const { connection } = await startEmulator({ commands: [row] })
     const lines: string[] = []
@@ -35,7 +35,7 @@ describe('the layer cache', () => {
     expect(lines).toContain('[builder 1/1] CACHED RUN npm ci')
   })
 
-  test('is keyed by the text of the image', async () => {
+  test('is keyed by the text of the image [B43]', async () => {
     const { count, row } = counting('npm ci')
     const { connection } = await startEmulator({ commands: [row] })
     await Template.build(installing(), 'one', connection)
@@ -43,7 +43,7 @@ describe('the layer cache', () => {
     expect(count.runs).toBe(2)
   })
 
-  test('is keyed by every step before', async () => {
+  test('is keyed by every step before [B45]', async () => {
     const { count, row } = counting('npm ci')
     const { connection } = await startEmulator({ commands: [row] })
     await Template.build(withEnv('1'), 'one', connection)
@@ -52,7 +52,7 @@ describe('the layer cache', () => {
     expect(count.runs).toBe(2)
   })
 
-  test('is not keyed by CPU or memory', async () => {
+  test('is not keyed by CPU or memory [B47]', async () => {
     const { count, row } = counting('npm ci')
     const { connection } = await startEmulator({ commands: [row] })
     await Template.build(installing(), 'one', connection)
@@ -60,7 +60,7 @@ describe('the layer cache', () => {
     expect(count.runs).toBe(1)
   })
 
-  test('is keyed by the build of a parent template, not by its name', async () => {
+  test('is keyed by the build of a parent template, not by its name [B44]', async () => {
     const { count, row } = counting('npm ci')
     const { connection } = await startEmulator({ commands: [row] })
     await Template.build(Template().fromImage('node:24'), 'parent:v1', connection)
@@ -72,7 +72,7 @@ describe('the layer cache', () => {
     expect(count.runs).toBe(2)
   })
 
-  test('keeps the layers of a build that failed later', async () => {
+  test('keeps the layers of a build that failed later [B51]', async () => {
     const { count, row } = counting('npm ci')
     const broken: ScriptedCommand = { match: 'npm test', answer: { exitCode: 1 } }
     const { connection } = await startEmulator({ commands: [row, broken] })
@@ -82,7 +82,7 @@ describe('the layer cache', () => {
     expect(count.runs).toBe(1)
   })
 
-  test('is passed by skipCache on the build: every step runs', async () => {
+  test('is passed by skipCache on the build: every step runs [B49]', async () => {
     const { count, row } = counting('npm ci')
     const { connection } = await startEmulator({ commands: [row] })
     await Template.build(installing(), 'one', connection)
@@ -90,7 +90,7 @@ describe('the layer cache', () => {
     expect(count.runs).toBe(2)
   })
 
-  test('is passed from a skipCache() in the chain on', async () => {
+  test('is passed from a skipCache() in the chain on [B50]', async () => {
     const first = counting('npm ci')
     const second = counting('npm run build')
     const { connection } = await startEmulator({ commands: [first.row, second.row] })

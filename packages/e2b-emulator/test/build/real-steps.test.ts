@@ -19,7 +19,7 @@ describe.skipIf(!namespaces.available)(`build steps with real processes${where}`
 
   afterAll(() => emulator.close())
 
-  test('RUN: a login bash, no set -e, as user in its home, files stay', async () => {
+  test('RUN: a login bash, no set -e, as user in its home, files stay [B53]', async () => {
     const template = Template().fromImage('node:24').runCmd('false; shopt -q login_shell && { id -un; pwd; } > seen')
     await Template.build(template, 'login', connection)
     const sandbox = await Sandbox.create('login', connection)
@@ -36,7 +36,7 @@ describe.skipIf(!namespaces.available)(`build steps with real processes${where}`
     expect(failed?.logs.map(({ message }) => message)).toContain('[builder 2/2] [stderr]: why')
   })
 
-  test('ENV: reaches later RUN steps and not the running sandbox', async () => {
+  test('ENV: reaches later RUN steps and not the running sandbox [B65]', async () => {
     const template = Template().fromImage('node:24').setEnvs({ SECRET: 's3cret' }).runCmd('echo "$SECRET" > seen')
     await Template.build(template, 'env', connection)
     const sandbox = await Sandbox.create('env', { ...connection, envs: { GIVEN: 'yes' } })
@@ -45,7 +45,7 @@ describe.skipIf(!namespaces.available)(`build steps with real processes${where}`
     expect(stdout).toBe('[] [yes] [true]\n')
   })
 
-  test('ENV: expanded once, by a root login shell that knows no earlier ENV; substitution is inert', async () => {
+  test('ENV: expanded once, by a root login shell that knows no earlier ENV; substitution is inert [B59]', async () => {
     const template = Template()
       .fromImage('node:24')
       .setEnvs({ A: 'one' })
@@ -56,7 +56,7 @@ describe.skipIf(!namespaces.available)(`build steps with real processes${where}`
     expect(await sandbox.files.read('/home/user/seen')).toBe('[]\n/root\n$(id) `id`\n')
   })
 
-  test('WORKDIR: made for the current user, relative to the one before, kept by the sandbox', async () => {
+  test('WORKDIR: made for the current user, relative to the one before, kept by the sandbox [B57] [B61]', async () => {
     const template = Template().fromImage('node:24').setWorkdir('/srv').setWorkdir('app').runCmd('pwd > seen')
     await Template.build(template, 'workdir', connection)
     const sandbox = await Sandbox.create('workdir', connection)
@@ -64,20 +64,20 @@ describe.skipIf(!namespaces.available)(`build steps with real processes${where}`
     expect((await sandbox.commands.run('pwd; stat -c %U .')).stdout).toBe('/srv/app\nuser\n')
   })
 
-  test('USER: created where absent, and the user of the sandbox', async () => {
+  test('USER: created where absent, and the user of the sandbox [B58] [B61]', async () => {
     const template = Template().fromImage('node:24').setUser('deploy').runCmd('id -un > ~/seen')
     await Template.build(template, 'deploy', connection)
     const sandbox = await Sandbox.create('deploy', connection)
     expect((await sandbox.commands.run('id -un; cat ~/seen; echo $HOME')).stdout).toBe('deploy\ndeploy\n/home/deploy\n')
   })
 
-  test('USER: the default user has passwordless sudo', async () => {
+  test('USER: the default user has passwordless sudo [B58]', async () => {
     await Template.build(Template().fromImage('node:24').runCmd('sudo id -un > seen'), 'sudo', connection)
     const sandbox = await Sandbox.create('sudo', connection)
     expect(await sandbox.files.read('/home/user/seen')).toBe('root\n')
   })
 
-  test('fromTemplate: inherits files, environment and directory, and resets the user', async () => {
+  test('fromTemplate: inherits files, environment and directory, and resets the user [B63] [B64]', async () => {
     const parent = Template()
       .fromImage('node:24')
       .setEnvs({ A: 'one' })
@@ -91,7 +91,7 @@ describe.skipIf(!namespaces.available)(`build steps with real processes${where}`
     expect(await sandbox.files.read('/tmp/seen')).toBe('user\n/srv\none\nmade\n')
   })
 
-  test('start command: fails the build unless it lives or exits 0; runs in every sandbox', async () => {
+  test('start command: fails the build unless it lives or exits 0; runs in every sandbox [B67]', async () => {
     const alive = Template().fromImage('node:24').setStartCmd('touch /tmp/alive; sleep infinity', 'test -f /tmp/alive')
     await Template.build(alive, 'alive', connection)
     const sandbox = await Sandbox.create('alive', connection)

@@ -51,7 +51,7 @@ function envelope(message: unknown): Uint8Array<ArrayBuffer> {
 }
 
 describe('16 MB of output', { timeout: 30_000 }, () => {
-  test('reach the SDK, every byte and in order', async () => {
+  test('reach the SDK, every byte and in order [D25]', async () => {
     const flood = new Flood()
     const { sandbox } = await startEnvd({ processes: { flood: () => flood } })
     const command = await sandbox.commands.run('flood', { background: true })
@@ -60,7 +60,7 @@ describe('16 MB of output', { timeout: 30_000 }, () => {
     expect(createHash('sha256').update(result.stdout).digest('hex')).toBe(digestOfAll())
   })
 
-  test('wait in the process while nobody reads, and come when somebody does', async () => {
+  test('wait in the process while nobody reads, and come when somebody does [D25]', async () => {
     const flood = new Flood()
     const { fetch } = await startEnvd({ processes: { flood: () => flood } })
     const response = await fetch('/process.Process/Start', start)

@@ -20,7 +20,7 @@ describe('writing', () => {
     await expect(sandbox.files.getInfo('/srv/file.txt')).resolves.toMatchObject({ owner: 'root' })
   })
 
-  test('several files in one request keep their own paths', async () => {
+  test('several files in one request keep their own paths [D27]', async () => {
     const { sandbox } = await startEnvd()
     const written = await sandbox.files.write([
       { path: 'a/one', data: '1' },
@@ -30,7 +30,7 @@ describe('writing', () => {
     await expect(sandbox.files.read('/tmp/two')).resolves.toBe('2')
   })
 
-  test('the same path twice in one request is refused after the first', async () => {
+  test('the same path twice in one request is refused after the first [D27]', async () => {
     const { sandbox } = await startEnvd()
     const twice = sandbox.files.write([
       { path: '/tmp/same', data: '1' },
@@ -48,7 +48,7 @@ describe('writing', () => {
     expect((await fetch('/files?path=/tmp/none', { method: 'POST', headers: octets })).status).toBe(200)
   })
 
-  test('writing over a directory, and to no path, are bad requests', async () => {
+  test('writing over a directory, and to no path, are bad requests [D28]', async () => {
     const { sandbox, fetch } = await startEnvd()
     await expect(sandbox.files.write('/tmp', 'x')).rejects.toBeInstanceOf(InvalidArgumentError)
     const nowhere = await fetch('/files', { method: 'POST', headers: octets, body: 'x' })
@@ -56,7 +56,7 @@ describe('writing', () => {
     expect(await nowhere.json()).toEqual({ code: 400, message: 'path query parameter is required for raw body upload' })
   })
 
-  test('other content types and encodings are refused', async () => {
+  test('other content types and encodings are refused [D27]', async () => {
     const { fetch } = await startEnvd()
     const post = (headers: Record<string, string>) =>
       fetch('/files?path=/tmp/x', { method: 'POST', headers, body: '{}' })
@@ -75,7 +75,7 @@ describe('writing', () => {
     expect(await response.json()).toEqual({ code: 500, message: 'error parsing multipart form' })
   })
 
-  test('a full disk is told as such', async () => {
+  test('a full disk is told as such [D28]', async () => {
     const { sandbox, machine } = await startEnvd()
     vi.spyOn(machine.files, 'write').mockRejectedValue(new RuntimeError('no-space', 'no space left on device'))
     await expect(sandbox.files.write('/tmp/x', 'x')).rejects.toBeInstanceOf(NotEnoughSpaceError)
@@ -90,13 +90,13 @@ describe('writing', () => {
 })
 
 describe('reading', () => {
-  test('what is not there, and a directory, are errors', async () => {
+  test('what is not there, and a directory, are errors [D28]', async () => {
     const { sandbox } = await startEnvd()
     await expect(sandbox.files.read('/nowhere')).rejects.toBeInstanceOf(FileNotFoundError)
     await expect(sandbox.files.read('/tmp')).rejects.toBeInstanceOf(InvalidArgumentError)
   })
 
-  test('a user that does not exist may not read or write', async () => {
+  test('a user that does not exist may not read or write [D3]', async () => {
     const { sandbox } = await startEnvd()
     await expect(sandbox.files.read('/etc/passwd', { user: 'nobody-here' })).rejects.toBeInstanceOf(AuthenticationError)
     await expect(sandbox.files.write('/tmp/x', 'x', { user: 'nobody-here' })).rejects.toBeInstanceOf(
@@ -104,7 +104,7 @@ describe('reading', () => {
     )
   })
 
-  test('a client that accepts gzip gets it, and the SDK gets its text either way', async () => {
+  test('a client that accepts gzip gets it, and the SDK gets its text either way [D29]', async () => {
     const { sandbox, fetch } = await startEnvd()
     await sandbox.files.write('/tmp/long', 'again and '.repeat(1000))
     await expect(sandbox.files.read('/tmp/long', { gzip: true })).resolves.toBe('again and '.repeat(1000))
@@ -134,7 +134,7 @@ describe('reading', () => {
     expect(await response.text()).toBe(text)
   })
 
-  test('a range outside the file cannot be satisfied', async () => {
+  test('a range outside the file cannot be satisfied [D29]', async () => {
     const { sandbox, fetch } = await startEnvd()
     await sandbox.files.write('/tmp/letters', 'abc')
     const response = await fetch('/files?path=/tmp/letters', { headers: { range: 'bytes=3-' } })
@@ -157,7 +157,7 @@ describe('reading', () => {
 describe('a secured sandbox', () => {
   const accessToken = 'secret-of-the-sandbox'
 
-  test('answers its token, and nobody without', async () => {
+  test('answers its token, and nobody without [D2]', async () => {
     const { sandbox, sandboxWith } = await startEnvd({ accessToken })
     await expect(sandbox.commands.run('echo hello')).resolves.toMatchObject({ stdout: 'hello\n' })
     await sandbox.files.write('/tmp/file', 'x')
@@ -171,7 +171,7 @@ describe('a secured sandbox', () => {
     await expect(sandbox.files.read('/tmp/file')).resolves.toBe('x')
   })
 
-  test('a refusal never repeats a token', async () => {
+  test('a refusal never repeats a token [D2]', async () => {
     const { fetch } = await startEnvd({ accessToken })
     const response = await fetch('/metrics', { headers: { 'X-Access-Token': 'guess' } })
     expect(response.status).toBe(401)
@@ -181,7 +181,7 @@ describe('a secured sandbox', () => {
     })
   })
 
-  test('signed URLs read and write without the token, each only what it was made for', async () => {
+  test('signed URLs read and write without the token, each only what it was made for [D4]', async () => {
     const { sandbox, url } = await startEnvd({ accessToken })
     const uploadUrl = await sandbox.uploadUrl('/tmp/file', { user: 'root' })
     const put = await fetch(uploadUrl, { method: 'POST', headers: octets, body: 'signed' })
@@ -200,7 +200,7 @@ describe('a secured sandbox', () => {
     }
   })
 
-  test('a signature expires by the clock of the emulator', async () => {
+  test('a signature expires by the clock of the emulator [D4]', async () => {
     const clock = createManualClock(Date.now())
     const { sandbox, fetch: call } = await startEnvd({ accessToken, clock })
     await sandbox.files.write('/tmp/file', 'x')
@@ -214,12 +214,12 @@ describe('a secured sandbox', () => {
 })
 
 describe('the other routes', () => {
-  test('health answers without content', async () => {
+  test('health answers without content [D7]', async () => {
     const { fetch } = await startEnvd({ accessToken: 'secret' })
     expect((await fetch('/health')).status).toBe(204)
   })
 
-  test('envs are those every process gets', async () => {
+  test('envs are those every process gets [D9]', async () => {
     const { fetch } = await startEnvd({ envs: { A: '1' } })
     expect(await (await fetch('/envs')).json()).toEqual({ E2B_SANDBOX: 'true', E2B_SANDBOX_ID: 'sandbox-1', A: '1' })
   })
@@ -229,7 +229,7 @@ describe('the other routes', () => {
     expect(await (await fetch('/metrics')).json()).toMatchObject({ cpu_count: 4, mem_total: 2048 * 1024 * 1024 })
   })
 
-  test('what the platform keeps to itself is not found, what is not emulated says so', async () => {
+  test('what the platform keeps to itself is not found, what is not emulated says so [D8]', async () => {
     const { fetch } = await startEnvd()
     const init = await fetch('/init', { method: 'POST' })
     expect(init.status).toBe(404)
@@ -242,7 +242,7 @@ describe('the other routes', () => {
     expect(remove.headers.get('allow')).toBe('GET, POST')
   })
 
-  test('a sandbox that does not run answers as the proxy of the platform does', async () => {
+  test('a sandbox that does not run answers as the proxy of the platform does [D5]', async () => {
     const { envd } = await startEnvd()
     const response = await envd.handle(new Request('http://envd/health'), 'another')
     expect(response.status).toBe(502)

@@ -6,7 +6,7 @@ import { eventually } from './support/eventually.ts'
 import { startEnvd } from './support/harness.ts'
 
 describe('files of the SDK', () => {
-  test('what was written is read back, as text and as bytes', async () => {
+  test('what was written is read back, as text and as bytes [D26]', async () => {
     const { sandbox } = await startEnvd()
     await expect(sandbox.files.write('notes/today.txt', 'grüße')).resolves.toMatchObject({
       name: 'today.txt',
@@ -40,7 +40,7 @@ describe('files of the SDK', () => {
     })
   })
 
-  test('a listing goes as deep as asked, one level unless told otherwise', async () => {
+  test('a listing goes as deep as asked, one level unless told otherwise [D31]', async () => {
     const { sandbox } = await startEnvd()
     await sandbox.files.write([
       { path: '/data/a', data: '1' },
@@ -59,20 +59,20 @@ describe('files of the SDK', () => {
     await expect(sandbox.files.list('/data/file')).rejects.toBeInstanceOf(InvalidArgumentError)
   })
 
-  test('a directory is made once, with its parents, for the user', async () => {
+  test('a directory is made once, with its parents, for the user [D32]', async () => {
     const { sandbox } = await startEnvd()
     await expect(sandbox.files.makeDir('a/b/c')).resolves.toBe(true)
     await expect(sandbox.files.makeDir('a/b/c')).resolves.toBe(false)
     await expect(sandbox.files.getInfo('/home/user/a/b')).resolves.toMatchObject({ owner: 'user' })
   })
 
-  test('a directory cannot be made where a file is', async () => {
+  test('a directory cannot be made where a file is [D32]', async () => {
     const { sandbox } = await startEnvd()
     await sandbox.files.write('taken', '')
     await expect(sandbox.files.makeDir('taken')).rejects.toBeInstanceOf(InvalidArgumentError)
   })
 
-  test('a rename makes the parents of its target', async () => {
+  test('a rename makes the parents of its target [D33]', async () => {
     const { sandbox } = await startEnvd()
     await sandbox.files.write('old', 'content')
     await expect(sandbox.files.rename('old', 'new/place')).resolves.toMatchObject({ path: '/home/user/new/place' })
@@ -87,7 +87,7 @@ describe('files of the SDK', () => {
     await expect(sandbox.files.exists('new')).resolves.toBe(false)
   })
 
-  test('removing takes everything below, and succeeds where nothing is', async () => {
+  test('removing takes everything below, and succeeds where nothing is [D33]', async () => {
     const { sandbox } = await startEnvd()
     await sandbox.files.write('tree/leaf', '')
     await sandbox.files.remove('tree')
@@ -103,7 +103,7 @@ describe('files of the SDK', () => {
 })
 
 describe('watching', () => {
-  test('changes below a directory are told, with their entries where asked', async () => {
+  test('changes below a directory are told, with their entries where asked [D34]', async () => {
     const { sandbox } = await startEnvd()
     await sandbox.files.makeDir('/data/sub')
     const events: FilesystemEvent[] = []
@@ -120,7 +120,7 @@ describe('watching', () => {
     await handle.stop()
   })
 
-  test('a watch that is not recursive stays in its directory', async () => {
+  test('a watch that is not recursive stays in its directory [D34]', async () => {
     const { sandbox } = await startEnvd()
     await sandbox.files.makeDir('/data/sub')
     const names: string[] = []
@@ -179,7 +179,7 @@ describe('watching', () => {
     await stream.return?.()
   })
 
-  test('a client that cannot stream creates a watcher, fetches its events once, and removes it', async () => {
+  test('a client that cannot stream creates a watcher, fetches its events once, and removes it [D35]', async () => {
     const { filesystem, sandbox } = await startEnvd()
     const client = filesystem('binary')
     const { watcherId } = await client.createWatcher({ path: '/tmp', includeEntry: true })

@@ -27,14 +27,14 @@ describe('commands of the SDK', () => {
     })
   })
 
-  test('a command that fails rejects with its exit code and status', async () => {
+  test('a command that fails rejects with its exit code and status [D14]', async () => {
     const { sandbox } = await startEnvd({ commands: [{ match: 'fail', answer: { stderr: 'no\n', exitCode: 3 } }] })
     const failure = sandbox.commands.run('fail')
     await expect(failure).rejects.toBeInstanceOf(CommandExitError)
     await expect(failure).rejects.toMatchObject({ exitCode: 3, stderr: 'no\n', error: 'exit status 3' })
   })
 
-  test('a background command is listed while it runs, and killing it reports the signal', async () => {
+  test('a background command is listed while it runs, and killing it reports the signal [D14] [D18]', async () => {
     const { sandbox } = await startEnvd()
     const command = await sandbox.commands.run('sleep infinity', { background: true, envs: { A: '1' } })
     expect(await sandbox.commands.list()).toMatchObject([
@@ -46,7 +46,7 @@ describe('commands of the SDK', () => {
     expect(await command.kill()).toBe(false)
   })
 
-  test('input reaches the command until it is closed', async () => {
+  test('input reaches the command until it is closed [D17]', async () => {
     const { sandbox } = await startEnvd()
     const command = await sandbox.commands.run('cat', { background: true, stdin: true })
     await command.sendStdin('one ')
@@ -55,7 +55,7 @@ describe('commands of the SDK', () => {
     await expect(command.wait()).resolves.toMatchObject({ stdout: 'one two' })
   })
 
-  test('input to a command without stdin is refused', async () => {
+  test('input to a command without stdin is refused [D17]', async () => {
     const process = new PlayedProcess()
     const { sandbox } = await startEnvd({ processes: { quiet: () => process } })
     const command = await sandbox.commands.run('quiet', { background: true })
@@ -63,7 +63,7 @@ describe('commands of the SDK', () => {
     expect(process.input).toEqual([])
   })
 
-  test('output that was held back when the command ended still comes before its end', async () => {
+  test('output that was held back when the command ended still comes before its end [D21]', async () => {
     const process = new PlayedProcess()
     const { processes } = await startEnvd({ processes: { hasty: () => process } })
     const stream = follow(processes().start({ process: { cmd: '/bin/bash', args: ['-c', 'hasty'] } }))
@@ -78,7 +78,7 @@ describe('commands of the SDK', () => {
     expect(events).toEqual(['data', 'data', 'data', 'end'])
   })
 
-  test('connecting to a running command gives its output from then on, never what came before', async () => {
+  test('connecting to a running command gives its output from then on, never what came before [D16]', async () => {
     const process = new PlayedProcess()
     const { sandbox } = await startEnvd({ processes: { talk: () => process } })
     const first = await sandbox.commands.run('talk', { background: true })
@@ -91,7 +91,7 @@ describe('commands of the SDK', () => {
     await expect(first.wait()).resolves.toMatchObject({ stdout: 'before after' })
   })
 
-  test('a client that disconnects leaves the command running', async () => {
+  test('a client that disconnects leaves the command running [D15]', async () => {
     const process = new PlayedProcess()
     const { sandbox } = await startEnvd({ processes: { talk: () => process } })
     const command = await sandbox.commands.run('talk', { background: true })
@@ -107,7 +107,7 @@ describe('commands of the SDK', () => {
     expect(process.signals).toEqual([])
   })
 
-  test('a command that takes longer than its timeout is killed', async () => {
+  test('a command that takes longer than its timeout is killed [D15]', async () => {
     const process = new PlayedProcess()
     const { sandbox } = await startEnvd({ processes: { slow: () => process } })
     const command = await sandbox.commands.run('slow', { background: true, timeoutMs: 1500 })
@@ -115,19 +115,19 @@ describe('commands of the SDK', () => {
     await eventually(() => expect(process.signals).toEqual(['SIGKILL']))
   })
 
-  test('a timeout of zero is none', async () => {
+  test('a timeout of zero is none [D15]', async () => {
     const { sandbox } = await startEnvd()
     await expect(sandbox.commands.run('echo done', { timeoutMs: 0 })).resolves.toMatchObject({ stdout: 'done\n' })
   })
 
-  test('a working directory that does not exist is an invalid argument', async () => {
+  test('a working directory that does not exist is an invalid argument [D13]', async () => {
     const { sandbox } = await startEnvd()
     const run = sandbox.commands.run('pwd', { cwd: '/nowhere' })
     await expect(run).rejects.toBeInstanceOf(InvalidArgumentError)
     await expect(run).rejects.toThrow("cwd '/nowhere' does not exist")
   })
 
-  test('a user that does not exist cannot authenticate, whatever is asked', async () => {
+  test('a user that does not exist cannot authenticate, whatever is asked [D3]', async () => {
     const { sandbox, fetch } = await startEnvd()
     await expect(sandbox.commands.run('pwd', { user: 'nobody-here' })).rejects.toBeInstanceOf(AuthenticationError)
     const authorization = `Basic ${Buffer.from('nobody-here:').toString('base64')}`
@@ -145,7 +145,7 @@ describe('commands of the SDK', () => {
     await expect(sandbox.commands.run('make coffee')).rejects.toThrow(/\[unimplemented\].*make coffee/)
   })
 
-  test('the default user runs commands in the working directory of the sandbox, another user too', async () => {
+  test('the default user runs commands in the working directory of the sandbox, another user too [D12]', async () => {
     const { sandbox, machine } = await startEnvd({ defaultWorkdir: '/tmp' })
     await expect(sandbox.commands.run('pwd')).resolves.toMatchObject({ stdout: '/tmp\n' })
     await expect(sandbox.commands.run('whoami', { user: 'root' })).resolves.toMatchObject({ stdout: 'root\n' })
@@ -155,7 +155,7 @@ describe('commands of the SDK', () => {
     ])
   })
 
-  test('without a working directory commands run in the home of their user, and relative paths start there', async () => {
+  test('without a working directory commands run in the home of their user, and relative paths start there [D12]', async () => {
     const { sandbox } = await startEnvd()
     await sandbox.files.makeDir('/home/user/project')
     await expect(sandbox.commands.run('pwd')).resolves.toMatchObject({ stdout: '/home/user\n' })
@@ -168,7 +168,7 @@ describe('commands of the SDK', () => {
     })
   })
 
-  test('the environment is the platform, then the sandbox, then the call', async () => {
+  test('the environment is the platform, then the sandbox, then the call [D22]', async () => {
     const { sandbox, machine } = await startEnvd({
       templateId: 'template-1',
       envs: { FROM: 'create', BOTH: 'create', E2B_TEMPLATE_ID: 'mine' },
@@ -184,7 +184,7 @@ describe('commands of the SDK', () => {
     })
   })
 
-  test('killing the sandbox breaks off what runs, and the SDK learns that the sandbox is gone', async () => {
+  test('killing the sandbox breaks off what runs, and the SDK learns that the sandbox is gone [D24]', async () => {
     const { sandbox, kill } = await startEnvd()
     const command = await sandbox.commands.run('sleep infinity', { background: true })
     kill()
@@ -201,7 +201,7 @@ describe('commands of the SDK', () => {
 })
 
 describe('terminals', () => {
-  test('a terminal takes input, is resized and tells its output', async () => {
+  test('a terminal takes input, is resized and tells its output [D23]', async () => {
     const process = new PlayedProcess()
     const { sandbox, machine } = await startEnvd({ processes: { '-l': () => process } })
     const output: string[] = []
@@ -221,7 +221,7 @@ describe('terminals', () => {
     expect(output.join('')).toBe('$ ')
   })
 
-  test('a process without a terminal cannot be resized', async () => {
+  test('a process without a terminal cannot be resized [D23]', async () => {
     const { sandbox } = await startEnvd({ processes: { plain: () => new PlayedProcess() } })
     const command = await sandbox.commands.run('plain', { background: true })
     await expect(sandbox.pty.resize(command.pid, { cols: 1, rows: 1 })).rejects.toThrow('the process has no terminal')
@@ -229,7 +229,7 @@ describe('terminals', () => {
 })
 
 describe('the wire contract beyond the SDK', () => {
-  test.each(['json', 'binary'] as const)('a process is started and found by its tag, in %s', async (format) => {
+  test.each(['json', 'binary'] as const)('a process is started and found by its tag, in %s [D19]', async (format) => {
     const process = new PlayedProcess(4711)
     const { processes } = await startEnvd({ processes: { tagged: () => process } })
     const client = processes(format)
@@ -267,7 +267,7 @@ describe('the wire contract beyond the SDK', () => {
     process.end()
   })
 
-  test('a quiet stream says that it is alive, at the interval the client asked for', async () => {
+  test('a quiet stream says that it is alive, at the interval the client asked for [D20]', async () => {
     const clock = createManualClock()
     const process = new PlayedProcess()
     const { processes } = await startEnvd({ processes: { quiet: () => process }, clock })
@@ -321,7 +321,7 @@ describe('the wire contract beyond the SDK', () => {
     expect(process.signals).toEqual([])
   })
 
-  test('a signal other than kill and terminate is not known', async () => {
+  test('a signal other than kill and terminate is not known [D18]', async () => {
     const process = new PlayedProcess()
     const { processes } = await startEnvd({ processes: { it: () => process } })
     const client = processes()

@@ -50,7 +50,7 @@ describe('paths', () => {
 })
 
 describe('the user header', () => {
-  test('names any user, whatever the password', () => {
+  test('names any user, whatever the password [D3]', () => {
     fc.assert(
       fc.property(
         fc.string().filter((name) => !name.includes(':')),

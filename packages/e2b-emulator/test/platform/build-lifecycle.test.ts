@@ -8,7 +8,7 @@ const RUN_SLOW = [{ type: 'RUN', args: ['slow'] }]
 const failing: ScriptedCommand = { match: 'npm ci', answer: { stderr: 'no lockfile\n', exitCode: 3 } }
 
 describe('a build', () => {
-  test('goes from waiting to building to ready', async () => {
+  test('goes from waiting to building to ready [B25]', async () => {
     const slow = gate('slow')
     const { api } = await startEmulator({ commands: [slow.row] })
     const requested = await request(api, 'name:v1')
@@ -20,13 +20,13 @@ describe('a build', () => {
     expect((await finished(api, requested)).status).toBe('ready')
   })
 
-  test('answers the start with an empty body of known length', async () => {
+  test('answers the start with an empty body of known length [B15]', async () => {
     const { api } = await startEmulator()
     const { response } = await start(api, await request(api, 'name'))
     expect(response.headers.get('content-length')).toBe('0')
   })
 
-  test('that fails names the step, counted from 1, and the command', async () => {
+  test('that fails names the step, counted from 1, and the command [B26]', async () => {
     const { api } = await startEmulator({ commands: [failing] })
     const { status: outcome, reason } = await build({ api }, 'name:v1', [
       { type: 'ENV', args: ['A', '1'] },
@@ -45,13 +45,13 @@ describe('a build', () => {
     })
   })
 
-  test('with an unknown step type fails: not implemented', async () => {
+  test('with an unknown step type fails: not implemented [B60]', async () => {
     const { api } = await startEmulator()
     const { reason } = await build({ api }, 'name:v1', [{ type: 'VOLUME', args: ['/x'] }])
     expect(reason).toMatchObject({ step: '1', message: 'command type VOLUME is not implemented' })
   })
 
-  test('from an unknown template is accepted and fails in step base', async () => {
+  test('from an unknown template is accepted and fails in step base [B19]', async () => {
     const { api } = await startEmulator()
     const requested = await request(api, 'name:v1')
     const { response } = await api.POST('/v2/templates/{templateID}/builds/{buildID}', {
@@ -65,7 +65,7 @@ describe('a build', () => {
     })
   })
 
-  test('with both or neither of fromImage and fromTemplate is a 500', async () => {
+  test('with both or neither of fromImage and fromTemplate is a 500 [B20]', async () => {
     const { api } = await startEmulator()
     const path = await request(api, 'name:v1')
     const call = (body: { fromImage?: string; fromTemplate?: string }) =>
@@ -74,7 +74,7 @@ describe('a build', () => {
     expect((await call({ fromImage: 'a', fromTemplate: 'b' })).response.status).toBe(500)
   })
 
-  test('cannot be started twice', async () => {
+  test('cannot be started twice [B17]', async () => {
     const { api } = await startEmulator()
     const done = await build({ api }, 'name:v1')
     const { response, error } = await start(api, { templateID: done.templateID, buildID: done.buildID })
@@ -91,7 +91,7 @@ describe('a build', () => {
     expect((await start(api, path)).response.status).toBe(404)
   })
 
-  test('that nobody starts fails after forty minutes', async () => {
+  test('that nobody starts fails after forty minutes [B10]', async () => {
     const clock = createManualClock()
     const { api, emulator } = await startEmulator({ clock })
     const requested = await request(api, 'name:v1')
@@ -101,7 +101,7 @@ describe('a build', () => {
     expect((await status(api, requested)).status).toBe('error')
   })
 
-  test('that a client stops waiting for goes on', async () => {
+  test('that a client stops waiting for goes on [B35]', async () => {
     const slow = gate('slow')
     const { api, connection } = await startEmulator({ commands: [slow.row] })
     const leave = new AbortController()
@@ -119,7 +119,7 @@ describe('a build', () => {
 })
 
 describe('builds of one template', () => {
-  test('with disjoint tags run side by side', async () => {
+  test('with disjoint tags run side by side [B7]', async () => {
     const slow = gate('slow')
     const { api } = await startEmulator({ commands: [slow.row] })
     const first = await request(api, 'name:v1')
@@ -131,7 +131,7 @@ describe('builds of one template', () => {
     expect((await finished(api, first)).status).toBe('ready')
   })
 
-  test('that share a tag: a new request fails the one that waits', async () => {
+  test('that share a tag: a new request fails the one that waits [B5]', async () => {
     const { api } = await startEmulator()
     const first = await request(api, 'name:v1', ['current'])
     await request(api, 'name:v2', ['current'])
@@ -141,7 +141,7 @@ describe('builds of one template', () => {
     })
   })
 
-  test('that share a tag: a new request leaves the running one alone, its start cancels it', async () => {
+  test('that share a tag: a new request leaves the running one alone, its start cancels it [B6] [B40]', async () => {
     const slow = gate('slow')
     const { api } = await startEmulator({ commands: [slow.row] })
     const first = await request(api, 'name:v1', ['current'])
@@ -154,7 +154,7 @@ describe('builds of one template', () => {
     expect((await finished(api, second)).status).toBe('ready')
   })
 
-  test('that share a tag kill each other when the superseded one is started late', async () => {
+  test('that share a tag kill each other when the superseded one is started late [B18]', async () => {
     const slow = gate('slow')
     const { api } = await startEmulator({ commands: [slow.row] })
     const first = await request(api, 'name:v1', ['current'])
@@ -182,7 +182,7 @@ describe('builds of one template', () => {
 })
 
 describe('the limit of concurrent builds', () => {
-  test('answers 429 without Retry-After', async () => {
+  test('answers 429 without Retry-After [B8]', async () => {
     const { connection } = await startEmulator({ limits: { concurrentBuilds: 1 } })
     const { api } = new ApiClient(new ConnectionConfig({ ...connection, retries: 0 }))
     await request(api, 'one:v1')
@@ -192,7 +192,7 @@ describe('the limit of concurrent builds', () => {
     expect(error?.code).toBe(429)
   })
 
-  test('does not count builds that the new one supersedes', async () => {
+  test('does not count builds that the new one supersedes [B9]', async () => {
     const { api } = await startEmulator({ limits: { concurrentBuilds: 1 } })
     await request(api, 'one:v1')
     await expect(request(api, 'one:v1')).resolves.toBeDefined()
@@ -206,14 +206,14 @@ describe('resources', () => {
     [{ cpuCount: 3 }, /^CPU count must be 1 or an even number$/],
     [{ cpuCount: 34 }, /^CPU count can't be higher/],
     [{ memoryMB: 1025 }, /^Memory must be divisible by 2$/],
-  ])('%j is refused', async (body, message) => {
+  ])('%j is refused [B3]', async (body, message) => {
     const { api } = await startEmulator()
     const { response, error } = await api.POST('/v3/templates', { body: { name: 'name', ...body } })
     expect(response.status).toBe(400)
     expect(error?.message).toMatch(message)
   })
 
-  test('are those of the build, 2 CPUs and 1024 MiB unless asked for', async () => {
+  test('are those of the build, 2 CPUs and 1024 MiB unless asked for [S9]', async () => {
     const { connection } = await startEmulator()
     const template = Template().fromImage('node:24')
     await Template.build(template, 'plain', connection)
@@ -224,7 +224,7 @@ describe('resources', () => {
 })
 
 describe('build logs', () => {
-  test('come a hundred at a time, by offset, and end with an empty page', async () => {
+  test('come a hundred at a time, by offset, and end with an empty page [B28]', async () => {
     const chatty: ScriptedCommand = { match: 'chatty', answer: { stdout: 'line\n'.repeat(250) } }
     const { api } = await startEmulator({ commands: [chatty] })
     const { templateID, buildID } = await build({ api }, 'name', [{ type: 'RUN', args: ['chatty'] }])
@@ -240,7 +240,7 @@ describe('build logs', () => {
     expect(await page(200 + (third ?? 0))).toBe(0)
   })
 
-  test('reach the SDK whole and in order', async () => {
+  test('reach the SDK whole and in order [B39]', async () => {
     const chatty: ScriptedCommand = {
       match: 'chatty',
       answer: { stdout: Array.from({ length: 250 }, (_, index) => `line ${index}\n`).join('') },
@@ -256,7 +256,7 @@ describe('build logs', () => {
     )
   })
 
-  test('echo the text of ENV and RUN steps', async () => {
+  test('echo the text of ENV and RUN steps [B32]', async () => {
     const { api } = await startEmulator()
     const { logEntries } = await build({ api }, 'name', [
       { type: 'ENV', args: ['TOKEN', 'hunter2'] },

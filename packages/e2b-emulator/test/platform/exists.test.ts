@@ -4,7 +4,7 @@ import { build, request } from '../support/builds.ts'
 import { startEmulator } from '../support/emulator.ts'
 
 describe('Template.exists', () => {
-  test('a bare name exists as soon as a build was requested, even if the only build failed', async () => {
+  test('a bare name exists as soon as a build was requested, even if the only build failed [R3] [R19]', async () => {
     const { api, emulator, connection } = await startEmulator()
     expect(await Template.exists('name', connection)).toBe(false)
     await request(api, 'name:v1')
@@ -14,7 +14,7 @@ describe('Template.exists', () => {
     expect(await Template.exists('broken', connection)).toBe(true)
   })
 
-  test('a name with a tag exists only when the tag has a ready build', async () => {
+  test('a name with a tag exists only when the tag has a ready build [R16]', async () => {
     const { api, connection } = await startEmulator()
     await request(api, 'name:v1')
     expect(await Template.exists('name:v1', connection)).toBe(false)
@@ -31,7 +31,7 @@ describe('Template.exists', () => {
     expect(await Template.exists('name:default', connection)).toBe(true)
   })
 
-  test('a promoted public name answers 403, which the SDK takes for any tag existing', async () => {
+  test('a promoted public name answers 403, which the SDK takes for any tag existing [R18]', async () => {
     const { api, connection } = await startEmulator()
     const { response, error } = await api.GET('/templates/aliases/{alias}', {
       params: { path: { alias: 'base:nope' } },

@@ -4,7 +4,7 @@ import { build, request } from '../support/builds.ts'
 import { startEmulator } from '../support/emulator.ts'
 
 describe('template references', () => {
-  test('are trimmed and lower-cased before they are matched', async () => {
+  test('are trimmed and lower-cased before they are matched [R1]', async () => {
     const { api, connection } = await startEmulator()
     await build({ api }, ' My-Template : V1.2_x ')
     expect(await Template.exists('MY-TEMPLATE:v1.2_X', connection)).toBe(true)
@@ -22,7 +22,7 @@ describe('template references', () => {
   )
 
   test.each(['d41d8cd98f00b204e9800998ecf8427e', '6ba7b810-9dad-11d1-80b4-00c04fd430c8'])(
-    'refuse a tag that reads as a UUID: %s',
+    'refuse a tag that reads as a UUID: %s [R6]',
     async (tag) => {
       const { api } = await startEmulator()
       const { error, response } = await api.POST('/v3/templates', { body: { name: `name:${tag}` } })
@@ -31,13 +31,13 @@ describe('template references', () => {
     },
   )
 
-  test('accept sha- tags of 64 hex digits', async () => {
+  test('accept sha- tags of 64 hex digits [R6]', async () => {
     const { api } = await startEmulator()
     const ready = await build({ api }, `name:sha-${'ab'.repeat(32)}`)
     expect(ready.status).toBe('ready')
   })
 
-  test('resolve the team namespace first, then promoted names, then template ids', async () => {
+  test('resolve the team namespace first, then promoted names, then template ids [R10] [R17]', async () => {
     const { api, emulator, connection } = await startEmulator({ team: 'acme' })
     emulator.control.addForeignTemplate({ name: 'tool', namespace: null, public: true })
     expect(await Template.exists('tool', connection)).toBe(true)
@@ -51,7 +51,7 @@ describe('template references', () => {
     expect(await Template.exists('acme/tool:default', connection)).toBe(true)
   })
 
-  test('with a foreign namespace are refused for builds and tags', async () => {
+  test('with a foreign namespace are refused for builds and tags [R12]', async () => {
     const { api, connection } = await startEmulator({ team: 'acme' })
     expect((await api.POST('/v3/templates', { body: { name: 'other/name' } })).response.status).toBe(400)
     expect(
@@ -60,7 +60,7 @@ describe('template references', () => {
     await expect(Template.assignTags('other/name:a', 'b', connection)).rejects.toMatchObject({ statusCode: 400 })
   })
 
-  test('accept a build id in place of a tag', async () => {
+  test('accept a build id in place of a tag [R7] [R21]', async () => {
     const { api, connection } = await startEmulator()
     const first = await build({ api }, 'name:v1')
     await build({ api }, 'name:v1')
@@ -69,7 +69,7 @@ describe('template references', () => {
     expect(await sandbox.files.read('/.e2b')).toBe(`TEMPLATE_ID=${first.templateID}\nBUILD_ID=${first.buildID}\n`)
   })
 
-  test('that equal an existing template id cannot be built', async () => {
+  test('that equal an existing template id cannot be built [R14]', async () => {
     const { api } = await startEmulator()
     const { templateID } = await request(api, 'name')
     const { response } = await api.POST('/v3/templates', { body: { name: templateID } })

@@ -4,7 +4,7 @@ import { build, request } from '../support/builds.ts'
 import { startEmulator } from '../support/emulator.ts'
 
 describe('Sandbox.create', () => {
-  test('boots a ready build, secured, for 300 seconds', async () => {
+  test('boots a ready build, secured, for 300 seconds [S1]', async () => {
     const { api, connection } = await startEmulator()
     const ready = await build({ api }, 'name:v1')
     const { data, response } = await api.POST('/v2/sandboxes', { body: { templateID: 'name:v1' } })
@@ -19,7 +19,7 @@ describe('Sandbox.create', () => {
     expect(endAt.getTime() - startedAt.getTime()).toBe(300_000)
   })
 
-  test('boots the promoted template base', async () => {
+  test('boots the promoted template base [S8]', async () => {
     const { connection } = await startEmulator()
     const sandbox = await Sandbox.create('base', connection)
     expect(await sandbox.isRunning()).toBe(true)
@@ -29,7 +29,7 @@ describe('Sandbox.create', () => {
     ['unknown', "404: template 'unknown' not found"],
     ['acme/unknown', "404: template 'acme/unknown' not found"],
     ['requested:v1', "404: tag 'v1' does not exist for template 'requested'"],
-  ])('of %s is a plain SandboxError with statusCode 404', async (ref, message) => {
+  ])('of %s is a plain SandboxError with statusCode 404 [S3] [S4] [S5]', async (ref, message) => {
     const { api, connection } = await startEmulator()
     await request(api, 'requested:v1')
     const failure = await Sandbox.create(ref, connection).catch((error: unknown) => error)
@@ -37,7 +37,7 @@ describe('Sandbox.create', () => {
     expect(failure).toMatchObject({ statusCode: 404, message })
   })
 
-  test("of another team's private template reads as not found", async () => {
+  test("of another team's private template reads as not found [S3]", async () => {
     const { emulator, connection } = await startEmulator()
     emulator.control.addForeignTemplate({ name: 'theirs', namespace: 'them', public: false })
     emulator.control.addForeignTemplate({ name: 'shared', namespace: 'them', public: true })
@@ -54,14 +54,14 @@ describe('Sandbox.create', () => {
       { templateID: 'base', autoPause: true, autoPauseMemory: false, autoResume: { enabled: true } },
       'cannot be combined',
     ],
-  ])('%j is a 400', async (body, message) => {
+  ])('%j is a 400 [S6] [L24]', async (body, message) => {
     const { api } = await startEmulator()
     const { error, response } = await api.POST('/v2/sandboxes', { body })
     expect(response.status).toBe(400)
     expect(error?.message).toContain(message)
   })
 
-  test('over the concurrency limit is a 429 without Retry-After', async () => {
+  test('over the concurrency limit is a 429 without Retry-After [S7]', async () => {
     const { connection, api } = await startEmulator({ limits: { concurrentSandboxes: 1 } })
     await Sandbox.create('base', connection)
     const { response } = await api.POST('/v2/sandboxes', { body: { templateID: 'base' } })
@@ -70,13 +70,13 @@ describe('Sandbox.create', () => {
     await expect(Sandbox.create('base', connection)).rejects.toBeInstanceOf(RateLimitError)
   })
 
-  test('counts sandboxes that are still starting against the limit', async () => {
+  test('counts sandboxes that are still starting against the limit [S7]', async () => {
     const { connection } = await startEmulator({ limits: { concurrentSandboxes: 1 } })
     const outcomes = await Promise.allSettled([Sandbox.create('base', connection), Sandbox.create('base', connection)])
     expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
   })
 
-  test('through the v1 route lives 15 seconds and is open unless secured', async () => {
+  test('through the v1 route lives 15 seconds and is open unless secured [S2]', async () => {
     const { api, connection } = await startEmulator()
     const { data } = await api.POST('/sandboxes', { body: { templateID: 'base' } })
     expect(data?.envdAccessToken).toBeUndefined()
@@ -88,7 +88,7 @@ describe('Sandbox.create', () => {
 })
 
 describe('the API key', () => {
-  test('missing or wrong is a 401 with a two-line message', async () => {
+  test('missing or wrong is a 401 with a two-line message [A1]', async () => {
     const { connection, emulator } = await startEmulator()
     await expect(Sandbox.create('base', { ...connection, apiKey: 'e2b_00' })).rejects.toBeInstanceOf(
       AuthenticationError,
@@ -99,7 +99,7 @@ describe('the API key', () => {
     expect(body).toMatchObject({ code: 401, message: expect.stringMatching(/^[^\n]+\n[^\n]+$/) })
   })
 
-  test('differs from run to run, and is the one given', async () => {
+  test('differs from run to run, and is the one given [A2]', async () => {
     const [one, two] = [await startEmulator(), await startEmulator()]
     expect(one.connection.apiKey).toMatch(/^e2b_[0-9a-f]{40}$/)
     expect(one.connection.apiKey).not.toBe(two.connection.apiKey)
@@ -115,7 +115,7 @@ describe('request bodies', () => {
     ['{"templateID": "base", "timeout": 1.5}', '"timeout" must be an integer'],
     ['[]', 'the body must be an object'],
     ['{', 'failed to decode request body'],
-  ])('%s is refused before anything happens', async (body, problem) => {
+  ])('%s is refused before anything happens [A5]', async (body, problem) => {
     const { connection, emulator } = await startEmulator()
     const response = await fetch(`${connection.apiUrl}/v2/sandboxes`, {
       method: 'POST',

@@ -7,7 +7,7 @@ const withClock = async (commands: readonly ScriptedCommand[] = []) =>
   startEmulator({ clock: createManualClock(), commands })
 
 describe('timeouts', () => {
-  test('kill by default, at the very end', async () => {
+  test('kill by default, at the very end [L1]', async () => {
     const { emulator, connection } = await withClock()
     const { sandboxId } = await Sandbox.create('base', { ...connection, timeoutMs: 60_000 })
     await emulator.control.advance(59_999)
@@ -16,7 +16,7 @@ describe('timeouts', () => {
     await expect(Sandbox.getInfo(sandboxId, connection)).rejects.toBeInstanceOf(SandboxNotFoundError)
   })
 
-  test('pause where the lifecycle says so', async () => {
+  test('pause where the lifecycle says so [L1] [L27]', async () => {
     const { emulator, connection } = await withClock()
     const { sandboxId } = await Sandbox.create('base', {
       ...connection,
@@ -30,7 +30,7 @@ describe('timeouts', () => {
     })
   })
 
-  test('setTimeout counts from now, and may shorten', async () => {
+  test('setTimeout counts from now, and may shorten [L2]', async () => {
     const { emulator, connection } = await withClock()
     const sandbox = await Sandbox.create('base', { ...connection, timeoutMs: 600_000 })
     await emulator.control.advance(30_000)
@@ -41,7 +41,7 @@ describe('timeouts', () => {
     expect(emulator.control.sandboxes()).toEqual([])
   })
 
-  test('setTimeout ends no later than the plan allows from the start', async () => {
+  test('setTimeout ends no later than the plan allows from the start [L3]', async () => {
     const { emulator, connection } = await withClock()
     const sandbox = await Sandbox.create('base', { ...connection, timeoutMs: 3600_000 })
     await emulator.control.advance(1800_000)
@@ -50,7 +50,7 @@ describe('timeouts', () => {
     expect(endAt.getTime() - startedAt.getTime()).toBe(24 * 3600_000)
   })
 
-  test('refreshes extend by at least 15 seconds and never shorten', async () => {
+  test('refreshes extend by at least 15 seconds and never shorten [L5]', async () => {
     const { connection, api } = await withClock()
     const { sandboxId } = await Sandbox.create('base', { ...connection, timeoutMs: 5_000 })
     const refresh = (duration: number) =>
@@ -67,7 +67,7 @@ describe('timeouts', () => {
     expect((await refresh(3601)).response.status).toBe(400)
   })
 
-  test('of an unknown or paused sandbox are not found', async () => {
+  test('of an unknown or paused sandbox are not found [L4]', async () => {
     const { connection } = await startEmulator()
     const sandbox = await Sandbox.create('base', connection)
     await sandbox.pause()
@@ -77,7 +77,7 @@ describe('timeouts', () => {
 })
 
 describe('kill', () => {
-  test('ends running and paused sandboxes, and answers false for unknown ones', async () => {
+  test('ends running and paused sandboxes, and answers false for unknown ones [L20]', async () => {
     const { connection, emulator } = await startEmulator()
     const running = await Sandbox.create('base', connection)
     const paused = await Sandbox.create('base', connection)
@@ -88,7 +88,7 @@ describe('kill', () => {
     expect(emulator.control.sandboxes()).toEqual([])
   })
 
-  test('cuts a running command: the stream breaks, and isRunning is false', async () => {
+  test('cuts a running command: the stream breaks, and isRunning is false [L21]', async () => {
     const command = gate('work')
     const { connection } = await startEmulator({ commands: [command.row] })
     const sandbox = await Sandbox.create('base', connection)
@@ -103,7 +103,7 @@ describe('kill', () => {
 })
 
 describe('pause and connect', () => {
-  test('pause answers false when already paused, and is not found when unknown', async () => {
+  test('pause answers false when already paused, and is not found when unknown [L6]', async () => {
     const { connection } = await startEmulator()
     const sandbox = await Sandbox.create('base', connection)
     expect(await sandbox.pause()).toBe(true)
@@ -111,7 +111,7 @@ describe('pause and connect', () => {
     await expect(Sandbox.pause('nope', connection)).rejects.toBeInstanceOf(SandboxNotFoundError)
   })
 
-  test('connect resumes a paused sandbox with 201, files and metadata kept', async () => {
+  test('connect resumes a paused sandbox with 201, files and metadata kept [L11]', async () => {
     const { connection, api } = await startEmulator()
     const sandbox = await Sandbox.create('base', { ...connection, metadata: { owner: 'me' } })
     await sandbox.files.write('/home/user/note', 'kept')
@@ -126,7 +126,7 @@ describe('pause and connect', () => {
     expect((await connected.getInfo()).metadata).toEqual({ owner: 'me' })
   })
 
-  test('connect to a running sandbox only extends its life', async () => {
+  test('connect to a running sandbox only extends its life [L10]', async () => {
     const { connection } = await withClock()
     const { sandboxId } = await Sandbox.create('base', { ...connection, timeoutMs: 600_000 })
     const life = async () => {
@@ -139,7 +139,7 @@ describe('pause and connect', () => {
     expect(await life()).toBe(900_000)
   })
 
-  test('concurrent connects share one resume', async () => {
+  test('concurrent connects share one resume [L12]', async () => {
     const { connection, emulator } = await startEmulator()
     const { sandboxId } = await Sandbox.create('base', connection)
     await Sandbox.pause(sandboxId, connection)
@@ -148,7 +148,7 @@ describe('pause and connect', () => {
     expect(emulator.control.sandboxes()).toMatchObject([{ state: 'running' }])
   })
 
-  test('connect to an unknown or killed sandbox is SandboxNotFoundError', async () => {
+  test('connect to an unknown or killed sandbox is SandboxNotFoundError [L13]', async () => {
     const { connection } = await startEmulator()
     const sandbox = await Sandbox.create('base', connection)
     await sandbox.kill()
@@ -156,7 +156,7 @@ describe('pause and connect', () => {
     await expect(Sandbox.connect('nope', connection)).rejects.toBeInstanceOf(SandboxNotFoundError)
   })
 
-  test('resume is refused with 409 where the sandbox runs', async () => {
+  test('resume is refused with 409 where the sandbox runs [L15]', async () => {
     const { connection, api } = await startEmulator()
     const { sandboxId } = await Sandbox.create('base', connection)
     const resume = () =>
@@ -166,7 +166,7 @@ describe('pause and connect', () => {
     expect((await resume()).response.status).toBe(201)
   })
 
-  test('a paused sandbox answers 502 to its daemon, ended when it was paused, and does not count', async () => {
+  test('a paused sandbox answers 502 to its daemon, ended when it was paused, and does not count [L8] [L9] [L14]', async () => {
     const { connection, emulator } = await startEmulator({
       clock: createManualClock(),
       limits: { concurrentSandboxes: 1 },
@@ -181,7 +181,7 @@ describe('pause and connect', () => {
     await expect(Sandbox.connect(sandbox.sandboxId, connection)).rejects.toThrow('concurrent')
   })
 
-  test('a pause cuts open streams, and the process they showed goes on', async () => {
+  test('a pause cuts open streams, and the process they showed goes on [L16]', async () => {
     const { connection } = await startEmulator()
     const sandbox = await Sandbox.create('base', connection)
     const running = await sandbox.commands.run('sleep infinity', { background: true })
@@ -192,7 +192,7 @@ describe('pause and connect', () => {
     expect((await sandbox.commands.list()).map(({ pid }) => pid)).toContain(running.pid)
   })
 
-  test('a pause that drops memory keeps files and ends processes', async () => {
+  test('a pause that drops memory keeps files and ends processes [L7]', async () => {
     const { connection } = await startEmulator()
     const sandbox = await Sandbox.create('base', connection)
     await sandbox.files.write('/home/user/note', 'kept')
@@ -203,7 +203,7 @@ describe('pause and connect', () => {
     expect((await sandbox.commands.list()).map(({ pid }) => pid)).not.toContain(running.pid)
   })
 
-  test('a pause that keeps memory keeps processes', async () => {
+  test('a pause that keeps memory keeps processes [L7]', async () => {
     const { connection } = await startEmulator()
     const sandbox = await Sandbox.create('base', connection)
     const running = await sandbox.commands.run('sleep infinity', { background: true })

@@ -25,14 +25,14 @@ async function sandboxes(running: Running, count: number) {
 const start = () => startEmulator({ clock: createManualClock(), ids: seededIdentifierSource('list') })
 
 describe('Sandbox.list', () => {
-  test('is newest first, oldest first on request', async () => {
+  test('is newest first, oldest first on request [S16]', async () => {
     const running = await start()
     const ids = await sandboxes(running, 3)
     expect(await list(running)).toEqual(ids.toReversed())
     expect(await list(running, { order: 'asc' })).toEqual(ids)
   })
 
-  test('pages through everything once, in both orders', async () => {
+  test('pages through everything once, in both orders [S17]', async () => {
     const running = await start()
     const ids = await sandboxes(running, 5)
     expect(await list(running, { limit: 2 })).toEqual(ids.toReversed())
@@ -48,7 +48,7 @@ describe('Sandbox.list', () => {
     expect((await paginator.nextItems()).map(({ sandboxId }) => sandboxId)).toEqual(ids.slice(2))
   })
 
-  test('refuses a cursor of the other order, and limits out of range', async () => {
+  test('refuses a cursor of the other order, and limits out of range [S17]', async () => {
     const running = await start()
     await sandboxes(running, 3)
     const paginator = Sandbox.list({ ...running.connection, limit: 2 })
@@ -61,7 +61,7 @@ describe('Sandbox.list', () => {
     }
   })
 
-  test('shows both states unless asked for one, and counts the running ones', async () => {
+  test('shows both states unless asked for one, and counts the running ones [S18]', async () => {
     const running = await start()
     const [first = '', second = ''] = await sandboxes(running, 2)
     await Sandbox.pause(first, running.connection)
@@ -73,7 +73,7 @@ describe('Sandbox.list', () => {
     expect(response.headers.get('x-total-running')).toBe('1')
   })
 
-  test('filters by metadata: every given pair must be equal', async () => {
+  test('filters by metadata: every given pair must be equal [S19]', async () => {
     const running = await start()
     const metadata = { a: '1', b: '2' }
     const { sandboxId } = await Sandbox.create('base', { ...running.connection, metadata })
@@ -82,7 +82,7 @@ describe('Sandbox.list', () => {
     expect(await list(running, { query: { metadata: { a: '1', b: '3' } } })).toEqual([])
   })
 
-  test('filters by metadata of any text: three layers of encoding are undone', async () => {
+  test('filters by metadata of any text: three layers of encoding are undone [S19]', async () => {
     const running = await start()
     await fc.assert(
       fc.asyncProperty(
@@ -105,7 +105,7 @@ describe('Sandbox.list', () => {
     )
   })
 
-  test('filters by template name or id, refuses a tag, and finds nothing for an unknown one', async () => {
+  test('filters by template name or id, refuses a tag, and finds nothing for an unknown one [S20]', async () => {
     const running = await start()
     const { templateID } = await build(running, 'name')
     await sandboxes(running, 1)

@@ -45,6 +45,7 @@ function guardedLookup(host: string, own: unknown) {
   }
 }
 
+// oxlint-disable-next-line typescript/unbound-method -- called with the socket as `this`
 const { connect } = Socket.prototype
 Object.assign(Socket.prototype, {
   connect(this: Socket, ...parameters: unknown[]): Socket {
@@ -54,12 +55,12 @@ Object.assign(Socket.prototype, {
       (parameter) => typeof parameter === 'function',
     )
     // An address would not be looked up.
-    const guarded = {
+    const diverted = {
       ...options,
       host: `guarded-${host.replaceAll(':', '-')}`,
       lookup: guardedLookup(host, options['lookup']),
     }
-    return Reflect.apply(connect, this, [guarded, listener])
+    return Reflect.apply(connect, this, [diverted, listener])
   },
 })
 
@@ -81,6 +82,7 @@ for (const target of [dns, dns.promises]) {
   Object.assign(target, Object.fromEntries(lookups.map(([name, original]) => [name, guarded(name, original)])))
 }
 
+// oxlint-disable-next-line typescript/unbound-method -- called with the socket as `this`
 const { send } = dgram.Socket.prototype
 Object.assign(dgram.Socket.prototype, {
   send(this: dgram.Socket, ...parameters: unknown[]): void {
