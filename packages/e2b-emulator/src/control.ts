@@ -1,3 +1,4 @@
+import { FinishedWithoutFiles } from './build/build-failure.ts'
 import { isManualClock } from './clock.ts'
 import { EmulatorError } from './errors.ts'
 import type { Fault, FaultList, Plane } from './faults.ts'
@@ -5,6 +6,7 @@ import type { Schemas } from './platform/contract.ts'
 import type { Platform, ScriptedBuildFailure } from './platform/platform.ts'
 import { addForeignTemplate, type ForeignTemplate } from './platform/public-template.ts'
 import { describeDetail } from './platform/sandboxes/describe.ts'
+import { isVisible } from './platform/sandboxes/find.ts'
 import type { BuildRecord, SandboxRecord } from './platform/state.ts'
 import { parseTemplateRef } from './platform/template-ref.ts'
 import { bootableBuild, newestAssignments, qualifiedName } from './platform/templates/resolve.ts'
@@ -41,7 +43,7 @@ export interface BuildView {
 
 /** The back door for tests: what the platform would never tell, and what it could not be told. */
 export interface EmulatorControl {
-  /** As `GET /sandboxes/{id}` shows them. */
+  /** As `GET /sandboxes/{id}` shows them; without those that are being killed. */
   sandboxes(): readonly Schemas['SandboxDetail'][]
   templates(): readonly TemplateView[]
   builds(): readonly BuildView[]
@@ -50,6 +52,13 @@ export interface EmulatorControl {
   advance(ms: number): Promise<void>
   /** The next build that starts ends at once with this reason. */
   failNextBuild(failure?: ScriptedBuildFailure): void
+  /**
+   * The next running build that another one cancels had finished already: it turns ready, and its files are gone. It
+   * resolves and cannot be booted (500).
+   */
+  finishNextCancelledBuild(): void
+  /** The API process is replaced: builds that run now end without refreshing what booting remembers of their tags. */
+  restartApi(): void
   /** Adds a fault; the returned function withdraws it. */
   fault(fault: Fault): () => void
   /** A template of another account: one that is occupied, or public. Returns its id. */
@@ -67,7 +76,7 @@ export function createControl(
 ): EmulatorControl {
   const { state, clock } = platform
   return {
-    sandboxes: () => [...state.sandboxes.values()].map(describeDetail),
+    sandboxes: () => [...state.sandboxes.values()].filter(isVisible).map(describeDetail),
     templates: () =>
       [...state.templates.values()].map((template) => ({
         templateId: template.id,
@@ -88,6 +97,13 @@ export function createControl(
     },
     failNextBuild(failure = { message: 'build failed on request of the test' }) {
       platform.failNextBuilds.push(failure)
+    },
+    finishNextCancelledBuild() {
+      platform.finishCancelledBuilds.push(new FinishedWithoutFiles())
+    },
+    restartApi() {
+      const running = [...state.builds.values()].filter((build) => build.state.status === 'building')
+      for (const { id } of running) state.orphanedBuilds.add(id)
     },
     fault: (fault) => world.faults.add(fault),
     addForeignTemplate: (template) => addForeignTemplate(platform, template).id,
@@ -126,9 +142,11 @@ async function imageOfSandbox({ id, phase }: SandboxRecord) {
     case 'running':
       return phase.machine.snapshot()
     case 'paused':
-      return 'image' in phase.kept ? phase.kept.image : phase.kept.machine.snapshot()
+      return phase.kept.kind === 'memory' ? phase.kept.machine.snapshot() : phase.kept.image
     case 'pausing':
     case 'resuming':
+    case 'snapshotting':
+    case 'killing':
       throw new EmulatorError('UNKNOWN_TARGET', `sandbox ${id} is between two states`)
     default:
       return unreachable(phase)

@@ -8,7 +8,7 @@ import { EmulatorError } from './errors.ts'
 import { answerUnder, FaultList, type Plane } from './faults.ts'
 import { resolveOptions, type EmulatorOptions, type ResolvedOptions } from './options.ts'
 import { addForeignTemplate } from './platform/public-template.ts'
-import { identifiersFrom } from './platform/identifiers.ts'
+import { identifiersFrom, teamId } from './platform/identifiers.ts'
 import type { Platform } from './platform/platform.ts'
 import { createRouter } from './platform/router.ts'
 import { answerSandboxTraffic, sandboxTarget } from './platform/sandbox-traffic.ts'
@@ -68,7 +68,7 @@ class EmulatorCore implements Emulator {
       state: this.#state,
       clock: options.clock,
       identifiers: identifiersFrom(options.ids),
-      team: { slug: options.team },
+      team: { id: teamId(options.team), slug: options.team },
       limits: options.limits,
       runtime: async () => (await this.#select()).runtime,
       dataDirectory: () => (this.#directory ??= this.#makeDirectory()),
@@ -76,6 +76,7 @@ class EmulatorCore implements Emulator {
       sandboxEnded: (sandboxId) => this.#envd.forget(sandboxId),
       background: (work) => this.#keep(work),
       failNextBuilds: [],
+      finishCancelledBuilds: [],
     }
     addForeignTemplate(this.#platform, { name: 'base', namespace: null, public: true })
     this.#answerControl = createRouter(this.#platform, options.apiKey)
@@ -136,7 +137,9 @@ class EmulatorCore implements Emulator {
     const builds = [...this.#state.builds.values()]
     for (const build of builds) cancelRunning(build)
     await Promise.all(builds.flatMap(({ state }) => (state.status === 'building' ? [state.settled] : [])))
-    await Promise.all([...this.#state.sandboxes.values()].map((sandbox) => killSandbox(this.#platform, sandbox)))
+    await Promise.all(
+      [...this.#state.sandboxes.values()].map((sandbox) => killSandbox(this.#platform, sandbox, 'request')),
+    )
     await this.#settleBackground()
     // A runtime that could not be made has nothing to close; whoever asked for it was told.
     const selected = await this.#selecting?.catch(() => undefined)
@@ -159,9 +162,10 @@ class EmulatorCore implements Emulator {
       id: sandboxId,
       machine: sandbox.phase.machine,
       accessToken: sandbox.envdAccessToken,
-      defaultUser: sandbox.context.user,
-      defaultWorkdir: sandbox.context.workdir,
+      defaultUser: sandbox.boot.context.user,
+      defaultWorkdir: sandbox.boot.context.workdir,
       envs: sandbox.envs,
+      templateId: sandbox.templateId,
     }
   }
 

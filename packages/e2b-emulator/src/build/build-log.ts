@@ -32,3 +32,6 @@ export function createBuildLog(build: BuildRecord, clock: Clock): BuildLog {
   })
   return at(undefined, undefined)
 }
+
+/** For work whose output belongs to nobody, such as a start command in a sandbox: the log of its build is complete. */
+export const silentLog: BuildLog = { write: () => undefined, output: () => undefined, phase: () => silentLog }

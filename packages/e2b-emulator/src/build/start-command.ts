@@ -1,5 +1,5 @@
 import { pause } from '../clock.ts'
-import type { BuildArtifact } from '../platform/state.ts'
+import type { BootInstructions } from '../platform/state.ts'
 import { BuildFailure, cancelled } from './build-failure.ts'
 import { asContext, runCommand, spawnShell, type BuildMachine } from './command.ts'
 
@@ -9,13 +9,11 @@ const READY_LIMIT_MS = 10 * 60 * 1000
 /** What the platform waits for where a start command comes without a ready command. */
 const DEFAULT_READY_COMMAND = 'sleep 20'
 
-type Commands = Pick<BuildArtifact, 'context' | 'startCommand' | 'readyCommand'>
-
 /**
  * Starts the start command and waits until the ready command exits 0. The start command goes on running.
  * A start command that ends with anything but 0 before that fails the build.
  */
-export async function startAndWaitUntilReady(build: BuildMachine, commands: Commands): Promise<void> {
+export async function startAndWaitUntilReady(build: BuildMachine, commands: BootInstructions): Promise<void> {
   const { startCommand, context } = commands
   const readyCommand = commands.readyCommand ?? (startCommand === undefined ? undefined : DEFAULT_READY_COMMAND)
   let failure: string | undefined
@@ -48,9 +46,9 @@ export async function startAndWaitUntilReady(build: BuildMachine, commands: Comm
  * Starts the template's start command in a new sandbox. On the platform the running process is part of the memory that
  * every sandbox starts from; here it is started again.
  */
-export async function restartInSandbox(build: BuildMachine, artifact: BuildArtifact): Promise<void> {
-  const { readyCommand } = artifact
+export async function restartInSandbox(build: BuildMachine, boot: BootInstructions): Promise<void> {
+  const { readyCommand } = boot
   // A mere pause has nothing to wait for: the platform's sandbox was ready when its build ended.
   const isPause = readyCommand === undefined || /^\s*sleep\s+[\d.]+\s*$/.test(readyCommand)
-  await startAndWaitUntilReady(build, { ...artifact, readyCommand: isPause ? 'true' : readyCommand })
+  await startAndWaitUntilReady(build, { ...boot, readyCommand: isPause ? 'true' : readyCommand })
 }

@@ -35,6 +35,7 @@ export function addForeignTemplate(platform: Platform, foreign: ForeignTemplate)
     id,
     owner: 'other',
     ...foreign,
+    source: { kind: 'build' },
     createdAt: now,
     updatedAt: now,
     lastSpawnedAt: undefined,
@@ -48,7 +49,8 @@ export function addForeignTemplate(platform: Platform, foreign: ForeignTemplate)
 
 async function makeArtifact(platform: Platform, build: BuildRecord): Promise<BuildArtifact> {
   const scratch: BuildRecord = { ...build, logs: [] }
-  await runBuild(platform, scratch, { fromImage: BASE_IMAGE }, new AbortController().signal)
+  const { signal } = new AbortController()
+  await runBuild(platform, scratch, { fromImage: BASE_IMAGE }, { defaultUser: true, signal })
   if (scratch.state.status === 'ready') return scratch.state.artifact()
   const why = scratch.state.status === 'error' ? scratch.state.reason.message : scratch.state.status
   throw new ApiError(500, `the image of a public template could not be made: ${why}`)

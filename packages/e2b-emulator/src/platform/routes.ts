@@ -2,11 +2,21 @@ import type { OperationName } from './contract.ts'
 import { unsupported, type Route } from './route.ts'
 import { connectSandbox, connectSandboxV1, resumeSandboxV1 } from './sandboxes/connect.ts'
 import { createSandbox, createSandboxV1 } from './sandboxes/create.ts'
+import { forkSandbox } from './sandboxes/fork.ts'
 import { listSandboxes, listSandboxesV1 } from './sandboxes/list.ts'
 import { deleteSandbox, getSandbox, pauseSandboxRoute, refreshSandbox, setTimeoutRoute } from './sandboxes/manage.ts'
+import { updateNetwork } from './sandboxes/network.ts'
+import { createSnapshot, listSnapshots } from './sandboxes/snapshots.ts'
 import { findAlias } from './templates/alias.ts'
 import { buildLogs, buildStatus } from './templates/build-status.ts'
-import { deleteTemplate, getTemplate, listTemplates, listTemplatesV1, updateTemplate } from './templates/manage.ts'
+import {
+  deleteTemplate,
+  getTemplate,
+  listTemplates,
+  listTemplatesV1,
+  updateTemplate,
+  updateTemplateV1,
+} from './templates/manage.ts'
 import { requestBuild } from './templates/request-build.ts'
 import { startBuild } from './templates/start-build.ts'
 import { assignTags, deleteTags, listTags } from './templates/tags.ts'
@@ -30,10 +40,10 @@ const rows = [
   pauseSandboxRoute,
   setTimeoutRoute,
   refreshSandbox,
-  unsupported('post', '/sandboxes/{sandboxID}/snapshots', 'snapshots are not emulated'),
-  unsupported('get', '/snapshots', 'snapshots are not emulated'),
-  unsupported('post', '/sandboxes/{sandboxID}/fork', 'forks need a copy of memory'),
-  unsupported('put', '/sandboxes/{sandboxID}/network', 'no network policy is enforced'),
+  createSnapshot,
+  listSnapshots,
+  forkSandbox,
+  updateNetwork,
   unsupported('get', '/sandboxes/{sandboxID}/logs', 'no sandbox log is kept'),
   unsupported('get', '/v2/sandboxes/{sandboxID}/logs', 'no sandbox log is kept'),
   unsupported('get', '/sandboxes/{sandboxID}/metrics', NO_METRICS),
@@ -51,7 +61,7 @@ const rows = [
   listTemplates,
   listTemplatesV1,
   updateTemplate,
-  unsupported('patch', '/templates/{templateID}', 'the newer call is PATCH /v2/templates/{templateID}'),
+  updateTemplateV1,
   deleteTemplate,
   unsupported('get', '/teams', NO_TEAMS),
   unsupported('get', '/teams/{teamID}/metrics', NO_TEAMS),

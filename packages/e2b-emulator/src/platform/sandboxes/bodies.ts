@@ -3,9 +3,8 @@ import type { Schemas } from '../contract.ts'
 
 /** Checks of request bodies, one per schema of the contract. */
 
-const networkConfig = object<Schemas['SandboxNetworkConfig']>({
+const egressFields = {
   allowOut: optional(arrayOf(string)),
-  allowPublicTraffic: optional(boolean),
   denyOut: optional(arrayOf(string)),
   egressProxy: optional(
     object<NonNullable<Schemas['SandboxEgressProxyConfig']>>({
@@ -14,8 +13,6 @@ const networkConfig = object<Schemas['SandboxNetworkConfig']>({
       username: optional(string),
     }),
   ),
-  httpsPorts: optional(arrayOf(integer({ minimum: 1, maximum: 65_535 }))),
-  maskRequestHost: optional(string),
   rules: optional(
     recordOf(
       arrayOf(
@@ -25,6 +22,18 @@ const networkConfig = object<Schemas['SandboxNetworkConfig']>({
       ),
     ),
   ),
+}
+
+const networkConfig = object<Schemas['SandboxNetworkConfig']>({
+  ...egressFields,
+  allowPublicTraffic: optional(boolean),
+  httpsPorts: optional(arrayOf(integer({ minimum: 1, maximum: 65_535 }))),
+  maskRequestHost: optional(string),
+})
+
+export const networkUpdate = object<Schemas['SandboxNetworkUpdateConfig']>({
+  ...egressFields,
+  allow_internet_access: optional(boolean),
 })
 
 const iam = object<Schemas['SandboxIam']>({
@@ -66,4 +75,10 @@ export const paused = object<Schemas['SandboxPauseRequest']>({ memory: optional(
 export const timedOut = object<Schemas['SandboxTimeoutRequest']>({ timeout: integer({ minimum: 0 }) })
 export const refreshed = object<Schemas['SandboxRefreshRequest']>({
   duration: optional(integer({ minimum: 0, maximum: 3600 })),
+})
+export const snapshotRequested = object<Schemas['SandboxSnapshotRequest']>({ name: optional(string) })
+/** Their ranges are the handler's to check, which words its own refusals. */
+export const forked = object<Schemas['SandboxForkRequest']>({
+  count: optional(integer()),
+  timeout: optional(integer()),
 })

@@ -1,14 +1,18 @@
-import { conflict, notFound } from '../api-error.ts'
+import { unreachable } from '../../unreachable.ts'
+import { ApiError, conflict } from '../api-error.ts'
 import type { Platform } from '../platform.ts'
 import { route } from '../route.ts'
-import type { SandboxRecord } from '../state.ts'
 import { connectV1, connectV2, resumed } from './bodies.ts'
-import { assertTimeout, reserveSlot } from './create.ts'
 import { describeConnection } from './describe.ts'
-import { reschedule, resumeSandbox, settle } from './lifecycle.ts'
+import { findAnySandbox } from './find.ts'
+import { assertTimeout, resumeWithinPlan } from './launch.ts'
+import { reschedule } from './lifecycle.ts'
+import { isTransition } from './transition.ts'
 
 const DEFAULT_TIMEOUT_SECONDS = 300
 const RESUME_TIMEOUT_SECONDS = 15
+/** How many transitions one after another a call waits for before it gives up. */
+const MAX_WAITS = 3
 
 export const connectSandbox = route('post', '/v2/sandboxes/{sandboxID}/connect', {
   body: connectV2,
@@ -34,40 +38,42 @@ export const resumeSandboxV1 = route('post', '/sandboxes/{sandboxID}/resume', {
   gap: 'autoPause is ignored',
   async handle(platform, { parameter, body, reply }) {
     const id = parameter('sandboxID')
-    if (findSandbox(platform, id).phase.name === 'running') throw conflict(`Sandbox '${id}' is already running`)
+    const { name } = findAnySandbox(platform, id).phase
+    if (name === 'running' || name === 'snapshotting') throw conflict(`Sandbox '${id}' is already running`)
     const { timeout = RESUME_TIMEOUT_SECONDS, memory = true } = body ?? {}
     const { sandbox } = await connect(platform, id, { timeout, keepMemory: memory })
     return reply(201, describeConnection(sandbox))
   },
 })
 
-/** The sandbox, or 404: unknown and killed ones look the same. */
-export function findSandbox(platform: Platform, id: string): SandboxRecord {
-  const sandbox = platform.state.sandboxes.get(id)
-  if (sandbox === undefined) throw notFound(`Sandbox '${id}' not found`)
-  return sandbox
-}
-
 /** Extends a running sandbox, wakes a paused one. Concurrent calls share one resume. */
 async function connect(platform: Platform, id: string, options: { timeout: number; keepMemory: boolean }) {
   assertTimeout(platform, options.timeout)
-  const sandbox = findSandbox(platform, id)
-  const wasRunning = sandbox.phase.name === 'running'
-  await settle(sandbox)
-  const endAt = platform.clock.now() + options.timeout * 1000
-  // Killed while it was on its way: gone.
-  findSandbox(platform, id)
-  const { phase } = sandbox
-  if (phase.name === 'running') {
-    if (endAt > phase.endAt) reschedule(platform, sandbox, phase, endAt)
-    return { sandbox, woken: !wasRunning }
+  const sandbox = findAnySandbox(platform, id)
+  if (sandbox.phase.name === 'resuming' && !options.keepMemory) {
+    throw new ApiError(409, `Sandbox '${id}' is being started already`, { errorCode: 'sandbox_start_in_flight' })
   }
-  if (phase.name !== 'paused') throw conflict(`Sandbox '${id}' is being changed by another request`)
-  const release = reserveSlot(platform)
-  try {
-    await resumeSandbox(platform, sandbox, phase, { endAt, keepMemory: options.keepMemory })
-    return { sandbox, woken: true }
-  } finally {
-    release()
+  const wasUp = sandbox.phase.name === 'running' || sandbox.phase.name === 'snapshotting'
+  for (let wait = 0; wait < MAX_WAITS && isTransition(sandbox.phase); wait += 1) await sandbox.phase.settled
+  const { phase } = sandbox
+  switch (phase.name) {
+    case 'running': {
+      const endAt = platform.clock.now() + options.timeout * 1000
+      if (endAt > phase.endAt) reschedule(platform, sandbox, phase, endAt)
+      return { sandbox, woken: !wasUp }
+    }
+    case 'paused':
+      await resumeWithinPlan(platform, sandbox, phase, {
+        timeoutSeconds: options.timeout,
+        keepMemory: options.keepMemory,
+      })
+      return { sandbox, woken: true }
+    case 'killing':
+    case 'pausing':
+    case 'resuming':
+    case 'snapshotting':
+      throw conflict(`Sandbox '${id}' cannot be connected to while it is ${phase.name}`)
+    default:
+      return unreachable(phase)
   }
 }

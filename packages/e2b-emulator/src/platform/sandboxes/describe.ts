@@ -2,7 +2,8 @@ import type { Schemas } from '../contract.ts'
 import { CLIENT_ID, DISK_SIZE_MB, ENVD_VERSION } from '../machine-facts.ts'
 import { isoTime } from '../platform.ts'
 import type { SandboxRecord } from '../state.ts'
-import { unreachable } from '../../unreachable.ts'
+import type { VisibleSandbox } from './find.ts'
+import { isTransition } from './transition.ts'
 
 /** What create and connect answer. */
 export function describeConnection(sandbox: SandboxRecord): Schemas['Sandbox'] {
@@ -19,7 +20,7 @@ export function describeConnection(sandbox: SandboxRecord): Schemas['Sandbox'] {
 }
 
 /** An entry of a list: neither lifecycle nor network. */
-export function describeListed(sandbox: SandboxRecord): Schemas['ListedSandbox'] {
+export function describeListed(sandbox: VisibleSandbox): Schemas['ListedSandbox'] {
   return {
     sandboxID: sandbox.id,
     templateID: sandbox.templateId,
@@ -36,7 +37,7 @@ export function describeListed(sandbox: SandboxRecord): Schemas['ListedSandbox']
   }
 }
 
-export function describeDetail(sandbox: SandboxRecord): Schemas['SandboxDetail'] {
+export function describeDetail(sandbox: VisibleSandbox): Schemas['SandboxDetail'] {
   return {
     ...describeListed(sandbox),
     domain: null,
@@ -47,23 +48,16 @@ export function describeDetail(sandbox: SandboxRecord): Schemas['SandboxDetail']
   }
 }
 
-/** Transitions have no public name: on the way to a pause counts as paused, on the way back too. */
-export function publicState(sandbox: SandboxRecord): Schemas['SandboxState'] {
-  return sandbox.phase.name === 'running' ? 'running' : 'paused'
+/**
+ * Transitions have no public name. A pause shows as paused from its beginning to the end of the resume; a sandbox that is
+ * being snapshotted runs.
+ */
+function publicState({ phase }: VisibleSandbox): Schemas['SandboxState'] {
+  return phase.name === 'running' || phase.name === 'snapshotting' ? 'running' : 'paused'
 }
 
 /** A paused sandbox ended when it was paused. */
-function endOf(sandbox: SandboxRecord): number {
-  const { phase } = sandbox
-  switch (phase.name) {
-    case 'running':
-      return phase.endAt
-    case 'paused':
-      return phase.pausedAt
-    case 'pausing':
-    case 'resuming':
-      return sandbox.startedAt
-    default:
-      return unreachable(phase)
-  }
+function endOf({ phase }: VisibleSandbox): number {
+  const settled = isTransition(phase) ? phase.from : phase
+  return settled.name === 'running' ? settled.endAt : settled.pausedAt
 }

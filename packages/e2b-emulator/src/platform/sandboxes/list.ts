@@ -1,11 +1,15 @@
 import { badRequest } from '../api-error.ts'
 import { isoTime, type Platform } from '../platform.ts'
 import { integerQuery, paginate } from '../query.ts'
+import type { Schemas } from '../contract.ts'
 import { route } from '../route.ts'
 import type { SandboxRecord } from '../state.ts'
 import { parseTemplateRef } from '../template-ref.ts'
 import { findTemplate } from '../templates/resolve.ts'
-import { describeListed, publicState } from './describe.ts'
+import { describeListed } from './describe.ts'
+import { isVisible } from './find.ts'
+
+type Listed = Schemas['ListedSandbox']
 
 const MAX_PAGE = 100
 
@@ -23,16 +27,16 @@ export const listSandboxes = route('get', '/v2/sandboxes', {
       template: query('template'),
       startedAfter: query('startedAfter'),
     })
-    const running = matching.filter((sandbox) => publicState(sandbox) === 'running')
-    const wanted = states.length === 0 ? matching : matching.filter((sandbox) => states.includes(publicState(sandbox)))
+    const running = matching.filter(isRunning)
+    const wanted = states.length === 0 ? matching : matching.filter(({ state }) => states.includes(state))
     const page = paginate(wanted, {
-      keyOf: ({ startedAt, id }) => `${isoTime(startedAt)}__${id}`,
+      keyOf: ({ startedAt, sandboxID }) => `${startedAt}__${sandboxID}`,
       order,
       limit: integerQuery('limit', query('limit'), { minimum: 1, maximum: MAX_PAGE }) ?? MAX_PAGE,
       nextToken: query('nextToken'),
     })
     const askedForRunning = states.length === 0 || states.includes('running')
-    return reply(200, page.items.map(describeListed), {
+    return reply(200, [...page.items], {
       ...page.headers,
       ...(askedForRunning ? { 'X-Total-Running': String(running.length) } : {}),
     })
@@ -42,8 +46,7 @@ export const listSandboxes = route('get', '/v2/sandboxes', {
 /** The older call: running sandboxes only, one page. */
 export const listSandboxesV1 = route('get', '/sandboxes', {
   handle(platform, { query, reply }) {
-    const matching = filterSandboxes(platform, { metadata: query('metadata') })
-    return reply(200, matching.filter((sandbox) => publicState(sandbox) === 'running').map(describeListed))
+    return reply(200, filterSandboxes(platform, { metadata: query('metadata') }).filter(isRunning))
   },
 })
 
@@ -53,17 +56,28 @@ interface Filters {
   readonly startedAfter?: string | undefined
 }
 
-function filterSandboxes(platform: Platform, filters: Filters): SandboxRecord[] {
+const isRunning = ({ state }: Listed) => state === 'running'
+
+function filterSandboxes(platform: Platform, filters: Filters): Listed[] {
   const metadata = parseMetadataFilter(filters.metadata)
   const templateId = templateFilter(platform, filters.template)
   const startedAfter = filters.startedAfter === undefined ? undefined : Date.parse(filters.startedAfter)
   if (Number.isNaN(startedAfter)) throw badRequest('validation error: "startedAfter" must be a date and time')
-  return [...platform.state.sandboxes.values()].filter(
+  const matching = [...platform.state.sandboxes.values()].filter(
     (sandbox) =>
       metadata.every(([key, value]) => sandbox.metadata?.[key] === value) &&
       (templateId === undefined || sandbox.templateId === templateId) &&
       (startedAfter === undefined || sandbox.startedAt > startedAfter),
   )
+  return matching.flatMap(listed)
+}
+
+/** Lists lose sight of a sandbox that is being snapshotted, or show the paused state that was stored of it before. */
+function listed(sandbox: SandboxRecord): Listed[] {
+  if (!isVisible(sandbox)) return []
+  if (sandbox.phase.name !== 'snapshotting') return [describeListed(sandbox)]
+  const { stored } = sandbox
+  return stored === undefined ? [] : [{ ...describeListed(sandbox), state: 'paused', endAt: isoTime(stored.storedAt) }]
 }
 
 /**

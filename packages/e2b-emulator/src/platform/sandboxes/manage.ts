@@ -1,11 +1,7 @@
-import { conflict, notFound } from '../api-error.ts'
-import type { Platform } from '../platform.ts'
 import { route } from '../route.ts'
-import type { RunningPhase, SandboxRecord } from '../state.ts'
 import { paused, refreshed, timedOut } from './bodies.ts'
-import { findSandbox } from './connect.ts'
-import { assertTimeout } from './create.ts'
 import { describeDetail } from './describe.ts'
+import { findAnySandbox, findRunning, findSandbox } from './find.ts'
 import { killSandbox, pauseSandbox, reschedule } from './lifecycle.ts'
 
 const MINIMUM_REFRESH_SECONDS = 15
@@ -17,7 +13,7 @@ export const getSandbox = route('get', '/sandboxes/{sandboxID}', {
 /** Ends a sandbox, running or paused. */
 export const deleteSandbox = route('delete', '/sandboxes/{sandboxID}', {
   async handle(platform, { parameter, reply }) {
-    await killSandbox(platform, findSandbox(platform, parameter('sandboxID')))
+    await killSandbox(platform, findAnySandbox(platform, parameter('sandboxID')), 'request')
     return reply(204)
   },
 })
@@ -25,7 +21,7 @@ export const deleteSandbox = route('delete', '/sandboxes/{sandboxID}', {
 export const pauseSandboxRoute = route('post', '/sandboxes/{sandboxID}/pause', {
   body: paused,
   async handle(platform, { parameter, body, reply }) {
-    const sandbox = findSandbox(platform, parameter('sandboxID'))
+    const sandbox = findAnySandbox(platform, parameter('sandboxID'))
     await pauseSandbox(platform, sandbox, { keepMemory: body?.memory !== false })
     return reply(204)
   },
@@ -37,9 +33,7 @@ export const setTimeoutRoute = route('post', '/sandboxes/{sandboxID}/timeout', {
   handle(platform, { parameter, body, reply }) {
     const { timeout = 0 } = body ?? {}
     const { sandbox, phase } = findRunning(platform, parameter('sandboxID'))
-    if (timeout !== 0) assertTimeout(platform, timeout)
-    const latest = sandbox.startedAt + platform.limits.sandboxSeconds * 1000
-    reschedule(platform, sandbox, phase, Math.min(platform.clock.now() + timeout * 1000, latest))
+    reschedule(platform, sandbox, phase, platform.clock.now() + timeout * 1000)
     return reply(204)
   },
 })
@@ -55,12 +49,3 @@ export const refreshSandbox = route('post', '/sandboxes/{sandboxID}/refreshes', 
     return reply(204)
   },
 })
-
-/** A paused sandbox has no timeout, so it is not found here; one in transition is busy. */
-function findRunning(platform: Platform, id: string): { sandbox: SandboxRecord; phase: RunningPhase } {
-  const sandbox = findSandbox(platform, id)
-  const { phase } = sandbox
-  if (phase.name === 'running') return { sandbox, phase }
-  if (phase.name === 'paused') throw notFound(`Sandbox '${id}' not found`)
-  throw conflict(`Sandbox '${id}' is being changed by another request`)
-}

@@ -1,13 +1,15 @@
 import { badRequest } from '../api-error.ts'
 import { boolean, object, optional } from '../check.ts'
 import type { Schemas } from '../contract.ts'
+import { dropImage } from '../images.ts'
 import { isoTime, type Platform } from '../platform.ts'
 import { integerQuery, paginate } from '../query.ts'
 import { route } from '../route.ts'
 import type { BuildRecord, TemplateRecord } from '../state.ts'
-import { DEFAULT_TAG } from '../template-ref.ts'
-import { ownTemplateById } from './access.ts'
-import { findReadyBuild, qualifiedName } from './resolve.ts'
+import { isVisible } from '../sandboxes/find.ts'
+import { DEFAULT_TAG, parseTemplateRef } from '../template-ref.ts'
+import { ownTemplate, ownTemplateById } from './access.ts'
+import { findReadyBuild, namesOf } from './resolve.ts'
 import { cancelRunning } from './start-build.ts'
 import { DISK_SIZE_MB, ENVD_VERSION } from '../machine-facts.ts'
 
@@ -35,7 +37,7 @@ export const getTemplate = route('get', '/templates/{templateID}', {
 /** The team's templates. Status and resources are those of the `default` tag alone. */
 export const listTemplates = route('get', '/v2/templates', {
   handle(platform, { query, reply }) {
-    const own = [...platform.state.templates.values()].filter(({ owner }) => owner === 'team')
+    const own = listedTemplates(platform)
     const page = paginate(own, {
       keyOf: ({ createdAt, id }) => `${isoTime(createdAt)}__${id}`,
       order: 'desc',
@@ -52,7 +54,7 @@ export const listTemplates = route('get', '/v2/templates', {
 
 export const listTemplatesV1 = route('get', '/templates', {
   handle(platform, { reply }) {
-    const own = [...platform.state.templates.values()].filter(({ owner }) => owner === 'team')
+    const own = listedTemplates(platform)
     return reply(
       200,
       own.map((template) => describeListed(platform, template)),
@@ -60,14 +62,23 @@ export const listTemplatesV1 = route('get', '/templates', {
   },
 })
 
-/** Deletes a template and every tag; refused while a sandbox, paused ones included, is based on it. */
+/** Those the team built; its snapshots have a list of their own. */
+const listedTemplates = (platform: Platform) =>
+  [...platform.state.templates.values()].filter(({ owner, source }) => owner === 'team' && source.kind === 'build')
+
+/**
+ * Deletes a template, or a snapshot, and every tag. Takes a reference, whose own tag is ignored. Refused while a sandbox,
+ * paused ones included, is based on it.
+ */
 export const deleteTemplate = route('delete', '/templates/{templateID}', {
   async handle(platform, { parameter, reply }) {
-    const template = ownTemplateById(platform, parameter('templateID').split(':')[0] ?? '')
-    if ([...platform.state.sandboxes.values()].some(({ templateId }) => templateId === template.id)) {
+    const template = ownTemplate(platform, parseTemplateRef(parameter('templateID')))
+    const based = [...platform.state.sandboxes.values()].filter(({ templateId }) => templateId === template.id)
+    if (based.some(isVisible)) {
       throw badRequest(`cannot delete template '${template.id}' because there are running or paused sandboxes using it`)
     }
     platform.state.templates.delete(template.id)
+    platform.state.deletedTemplates.add(template.id)
     const builds = [...platform.state.builds.values()].filter(({ templateId }) => templateId === template.id)
     for (const build of builds) cancelRunning(build)
     await Promise.all(builds.map((build) => forget(platform, build)))
@@ -75,27 +86,43 @@ export const deleteTemplate = route('delete', '/templates/{templateID}', {
   },
 })
 
+const templateUpdate = object<Schemas['TemplateUpdateRequest']>({ public: optional(boolean) })
+
 export const updateTemplate = route('patch', '/v2/templates/{templateID}', {
-  body: object<Schemas['TemplateUpdateRequest']>({ public: optional(boolean) }),
+  body: templateUpdate,
   handle(platform, { parameter, body, reply }) {
-    const template = ownTemplateById(platform, parameter('templateID'))
-    if (body.public !== undefined) platform.state.templates.set(template.id, { ...template, public: body.public })
-    return reply(200, { names: [qualifiedName(template)] })
+    return reply(200, { names: namesOf(update(platform, parameter('templateID'), body)).names })
   },
 })
+
+/** The older call, which answers nothing. */
+export const updateTemplateV1 = route('patch', '/templates/{templateID}', {
+  body: templateUpdate,
+  handle(platform, { parameter, body, reply }) {
+    update(platform, parameter('templateID'), body)
+    return reply(200)
+  },
+})
+
+function update(platform: Platform, id: string, body: Schemas['TemplateUpdateRequest']): TemplateRecord {
+  const template = ownTemplateById(platform, id)
+  const updated = { ...template, public: body.public ?? template.public }
+  platform.state.templates.set(template.id, updated)
+  return updated
+}
 
 async function forget(platform: Platform, build: BuildRecord): Promise<void> {
   if (build.state.status === 'building') await build.state.settled
   platform.state.builds.delete(build.id)
   if (build.state.status !== 'ready') return
-  const { image } = await build.state.artifact()
-  await (await platform.runtime()).deleteImage(image)
+  // A build that is ready in name alone has no image to drop.
+  const made = await build.state.artifact().catch(() => undefined)
+  if (made !== undefined) await dropImage(platform, made.image)
 }
 
 const describe = (template: TemplateRecord) => ({
   templateID: template.id,
-  aliases: [template.name],
-  names: [qualifiedName(template)],
+  ...namesOf(template),
   public: template.public,
   createdAt: isoTime(template.createdAt),
   updatedAt: isoTime(template.updatedAt),

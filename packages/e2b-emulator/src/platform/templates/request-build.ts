@@ -6,7 +6,7 @@ import { route } from '../route.ts'
 import type { BuildRecord, TemplateRecord } from '../state.ts'
 import { assignableTag, DEFAULT_TAG } from '../template-ref.ts'
 import { parseOwnRef } from './access.ts'
-import { qualifiedName } from './resolve.ts'
+import { namesOf } from './resolve.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const WAITING_LIMIT_MS = 40 * 60 * 1000
@@ -33,7 +33,9 @@ export const requestBuild = route('post', '/v3/templates', {
     const ref = parseOwnRef(platform, named)
     const tags = requestedTags(ref.tag, body.tags)
     const resources = checkResources(body)
-    if (platform.state.templates.has(ref.name)) throw conflict(`Alias '${ref.name}' is already used as a template ID`)
+    const { templates, deletedTemplates } = platform.state
+    if (templates.has(ref.name) || deletedTemplates.has(ref.name))
+      throw conflict(`Alias '${ref.name}' is already used as a template ID`)
 
     const existing = ownTemplateNamed(platform, ref.name)
     const competing = existing === undefined ? [] : overlappingBuilds(platform, existing, tags)
@@ -59,8 +61,7 @@ export const requestBuild = route('post', '/v3/templates', {
     return reply(202, {
       templateID: template.id,
       buildID: build.id,
-      names: [qualifiedName(template)],
-      aliases: [template.name],
+      ...namesOf(template),
       tags: [...tags],
       public: template.public,
     })
@@ -141,6 +142,7 @@ function registerTemplate(platform: Platform, name: string): TemplateRecord {
     owner: 'team',
     namespace: platform.team.slug,
     name,
+    source: { kind: 'build' },
     public: false,
     createdAt: now,
     updatedAt: now,

@@ -1,7 +1,8 @@
 import { notFound } from '../api-error.ts'
 import type { Platform } from '../platform.ts'
-import type { BuildArtifact, BuildRecord, PlatformState, TemplateRecord } from '../state.ts'
+import type { BuildRecord, PlatformState, ReadyBuild, TemplateRecord } from '../state.ts'
 import { DEFAULT_TAG, isUuid, type TemplateRef } from '../template-ref.ts'
+import { rememberedBuild } from './tag-cache.ts'
 
 /** The template a reference names: the team's own, then promoted public names, then a literal template id. */
 export function findTemplate(platform: Platform, ref: TemplateRef): TemplateRecord | undefined {
@@ -24,11 +25,6 @@ export function findReadyBuild(state: PlatformState, template: TemplateRecord, t
   return undefined
 }
 
-export interface ReadyBuild {
-  readonly build: BuildRecord
-  readonly artifact: () => Promise<BuildArtifact>
-}
-
 /** What a sandbox or a child template starts from; 404 where there is nothing to boot. Foreign private templates read as missing. */
 export function bootableBuild(
   platform: Platform,
@@ -40,15 +36,26 @@ export function bootableBuild(
     throw notFound(`template '${shown}' not found`)
   }
   const tag = ref.tag ?? DEFAULT_TAG
-  const ready = findReadyBuild(platform.state, template, tag)
+  const ready = rememberedBuild(platform, template.id, tag, () => findReadyBuild(platform.state, template, tag))
   if (ready === undefined) throw notFound(`tag '${tag}' does not exist for template '${shown}'`)
   return { template, ...ready }
 }
+
+/** Whether a tag leads to the build; one without any is out of reach. */
+export const isTagged = (template: TemplateRecord, build: BuildRecord): boolean =>
+  template.assignments.some(({ buildId }) => buildId === build.id)
 
 /** The newest assignment of each tag, whatever became of its build. */
 export function newestAssignments(template: TemplateRecord) {
   return [...new Map(template.assignments.map((assignment) => [assignment.tag, assignment])).values()]
 }
 
-export const qualifiedName = (template: TemplateRecord): string =>
-  template.namespace === null ? template.name : `${template.namespace}/${template.name}`
+/** Its name with the namespace; the id of a template without a name. */
+export const qualifiedName = ({ namespace, name, id }: TemplateRecord): string =>
+  name === undefined ? id : namespace === null ? name : `${namespace}/${name}`
+
+/** What the contract calls `names` and `aliases`: one each, or none. */
+export const namesOf = (template: TemplateRecord) =>
+  template.name === undefined
+    ? { names: [], aliases: [] }
+    : { names: [qualifiedName(template)], aliases: [template.name] }
