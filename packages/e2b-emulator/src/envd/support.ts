@@ -15,8 +15,7 @@ interface EnvdOperation {
 const gaps: Readonly<Record<string, string>> = {
   '/metrics': 'sizes only; no use is measured',
   'POST /files': 'file metadata is refused with 501',
-  '/process.Process/Start': 'terminals only where the runtime has them',
-  '/process.Process/Update': 'terminals only where the runtime has them',
+  '/process.Process/Start': 'a scripted terminal is a row of the table; it draws nothing by itself',
 }
 
 /** Every operation of envd that clients may call, in the order of its parts; for the support matrix. */

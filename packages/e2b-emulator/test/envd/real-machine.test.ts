@@ -103,7 +103,36 @@ describe.skipIf(!probe.available)(`a machine with real processes${skipped}`, { t
     await handle.stop()
   })
 
-  test('refuses a terminal it does not have', async () => {
-    await expect(sandbox.pty.create({ cols: 80, rows: 24, onData: () => undefined })).rejects.toThrow('[unimplemented]')
+  test('gives the SDK a terminal: keys, size, a second reader, the end [D23]', async () => {
+    const written = { first: '', second: '' }
+    const decoder = new TextDecoder()
+    const first = await sandbox.pty.create({
+      cols: 91,
+      rows: 33,
+      envs: { PS1: '' },
+      cwd: '/tmp',
+      onData: (data) => void (written.first += decoder.decode(data, { stream: true })),
+    })
+    const type = (keys: string) => sandbox.pty.sendInput(first.pid, new TextEncoder().encode(keys))
+    const second = await sandbox.pty.connect(first.pid, {
+      onData: (data) => void (written.second += new TextDecoder().decode(data)),
+    })
+    await type('pwd; stty size; echo "$TERM"\n')
+    await eventually(() => expect(written.first).toMatch(/\/tmp\r\n33 91\r\nxterm-256color\r\n/))
+    await sandbox.pty.resize(first.pid, { cols: 20, rows: 50 })
+    await type('stty size; exit 3\n')
+    await expect(first.wait()).rejects.toMatchObject({ exitCode: 3 })
+    await expect(second.wait()).rejects.toMatchObject({ exitCode: 3 })
+    expect(written.first).toContain('50 20')
+    expect(written.second).toContain('50 20')
+    expect(await sandbox.pty.kill(first.pid)).toBe(false)
+  })
+
+  test('kills a terminal, and lists it while it runs [D23]', async () => {
+    const terminal = await sandbox.pty.create({ cols: 80, rows: 24, user: 'root', onData: () => undefined })
+    expect(await sandbox.commands.list()).toMatchObject([{ pid: terminal.pid, cmd: '/bin/bash', args: ['-i', '-l'] }])
+    await expect(sandbox.commands.sendStdin(terminal.pid, 'x')).rejects.toThrow('the process has a terminal')
+    expect(await sandbox.pty.kill(terminal.pid)).toBe(true)
+    await expect(terminal.wait()).rejects.toMatchObject({ error: 'signal: killed' })
   })
 })

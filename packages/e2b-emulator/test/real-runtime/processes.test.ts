@@ -48,7 +48,6 @@ describeReal('commands in a machine', () => {
     await expect(start({ user: 'nobody-here' })).rejects.toMatchObject({ code: 'user-unknown' })
     await expect(start({ cwd: '/missing' })).rejects.toMatchObject({ code: 'directory-missing' })
     await expect(start({ command: '/bin/missing' })).rejects.toMatchObject({ code: 'command-missing' })
-    await expect(start({ pty: { cols: 80, rows: 24 } })).rejects.toMatchObject({ code: 'unsupported' })
   })
 
   test('exits are worded as envd words them', async () => {
@@ -125,7 +124,7 @@ describeReal('commands in a machine', () => {
     expect(told).toBe('kept\n')
   })
 
-  test('the exit waits for pipes that a background process still holds', async () => {
+  test('the exit waits for pipes that a background process still holds [D21]', async () => {
     const machine = await bench().shared()
     const ran = await run(
       machine,

@@ -7,9 +7,6 @@ type OutputListener = (output: ProcessOutput) => void | Promise<void>
 
 /** Starts a command inside; the caller gets it once it runs, or the typed reason why it does not. */
 export async function spawnInMachine(channel: MachineChannel, options: SpawnOptions): Promise<MachineProcess> {
-  if (options.pty !== undefined)
-    throw new RuntimeError('unsupported', 'the real runtime has no terminals; start the command without a pty')
-
   const listeners = new Set<OutputListener>()
   const listening = deferred<void>()
   const exit = deferred<ProcessExit>()
@@ -47,10 +44,11 @@ export async function spawnInMachine(channel: MachineChannel, options: SpawnOpti
       user: options.user,
       env: options.env,
       stdin: options.stdin,
+      terminal: options.pty ?? null,
     },
     {
       data(payload, kind) {
-        const output: ProcessOutput = { stream: kind === 'data' ? 'stdout' : 'stderr', data: payload }
+        const output: ProcessOutput = { stream: streamOf(kind, options), data: payload }
         delivered = delivered.then(() => deliver(output))
       },
       event(event) {
@@ -81,7 +79,7 @@ export async function spawnInMachine(channel: MachineChannel, options: SpawnOpti
     },
     async write(data) {
       assertRunning()
-      if (!options.stdin) throw inputClosed()
+      if (!options.stdin && options.pty === undefined) throw inputClosed()
       for (let offset = 0; offset < data.length; offset += channel.chunkBytes) {
         const chunk = data.subarray(offset, offset + channel.chunkBytes)
         if (!(await input.reserve(chunk.length))) throw inputClosed()
@@ -93,14 +91,20 @@ export async function spawnInMachine(channel: MachineChannel, options: SpawnOpti
       assertRunning()
       call.send('end')
     },
-    async resize() {
-      throw new RuntimeError('unsupported', 'the process has no terminal')
+    async resize(size) {
+      assertRunning()
+      await channel.request('resize', { pid, size })
     },
     async signal(name) {
       assertRunning()
       await channel.request('signal', { pid, name })
     },
   }
+}
+
+function streamOf(kind: 'data' | 'standard-error', { pty }: SpawnOptions): ProcessOutput['stream'] {
+  if (pty !== undefined) return 'pty'
+  return kind === 'data' ? 'stdout' : 'stderr'
 }
 
 /** As Go's `os.ProcessState` words it, which is what envd passes on. */

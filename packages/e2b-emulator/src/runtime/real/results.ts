@@ -54,6 +54,7 @@ const isUsage = (value: unknown): value is MachineUsage =>
 export const resultChecks: ResultChecks = {
   spawn: (value): value is { pid: number } => has(value, 'pid', isNumber),
   signal: isNull,
+  resize: isNull,
   freeze: isNull,
   thaw: isNull,
   stat: isEntry,

@@ -4,6 +4,7 @@ import type { MachineUsage, RuntimeErrorCode } from '../../port.ts'
 export interface AgentCalls {
   spawn: { parameters: SpawnParameters; result: { readonly pid: number } }
   signal: { parameters: { readonly pid: number; readonly name: AgentSignal }; result: null }
+  resize: { parameters: { readonly pid: number; readonly size: TerminalSize }; result: null }
   freeze: { parameters: null; result: null }
   thaw: { parameters: null; result: null }
   stat: { parameters: { readonly path: string }; result: AgentFileEntry }
@@ -41,6 +42,13 @@ export interface SpawnParameters {
   readonly user: string
   readonly env: Readonly<Record<string, string>>
   readonly stdin: boolean
+  /** A terminal of this size in place of the three pipes. */
+  readonly terminal: TerminalSize | null
+}
+
+export interface TerminalSize {
+  readonly cols: number
+  readonly rows: number
 }
 
 export interface AgentFileEntry {

@@ -13,6 +13,8 @@ import type { Files } from './files.ts'
 import type { Processes } from './processes.ts'
 import type { Pipes } from './pipes.ts'
 import type { Frame, Protocol } from './protocol.ts'
+import type { Starter } from './starter.ts'
+import type { Terminals } from './terminals.ts'
 import type { Unpacker } from './unpack.ts'
 import type { Usage } from './usage.ts'
 import type { Watching } from './watch.ts'
@@ -24,13 +26,9 @@ export interface AgentParts {
   createBodies(failures: Failures): Bodies
   createAccounts(settings: AgentSettings, failures: Failures): Accounts
   createPipes(): Pipes
-  createProcesses(
-    settings: AgentSettings,
-    protocol: Protocol,
-    pipes: Pipes,
-    accounts: Accounts,
-    failures: Failures,
-  ): Processes
+  createTerminals(accounts: Accounts, failures: Failures): Terminals
+  createStarter(settings: AgentSettings, pipes: Pipes, terminals: Terminals, failures: Failures): Starter
+  createProcesses(protocol: Protocol, starter: Starter, accounts: Accounts, failures: Failures): Processes
   createFiles(protocol: Protocol, bodies: Bodies, accounts: Accounts, failures: Failures): Files
   createUnpacker(bodies: Bodies, accounts: Accounts, failures: Failures, files: Files): Unpacker
   createUsage(): Usage
@@ -44,7 +42,9 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
   const failures = parts.createFailures()
   const bodies = parts.createBodies(failures)
   const accounts = parts.createAccounts(settings, failures)
-  const processes = parts.createProcesses(settings, protocol, parts.createPipes(), accounts, failures)
+  const terminals = parts.createTerminals(accounts, failures)
+  const starter = parts.createStarter(settings, parts.createPipes(), terminals, failures)
+  const processes = parts.createProcesses(protocol, starter, accounts, failures)
   const files = parts.createFiles(protocol, bodies, accounts, failures)
   const unpacker = parts.createUnpacker(bodies, accounts, failures, files)
   const usage = parts.createUsage()
@@ -64,6 +64,10 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
     spawn: (parameters, call) => processes.spawn(parameters, call),
     signal: ({ pid, name }) => {
       processes.signal(pid, name)
+      return null
+    },
+    resize: async ({ pid, size }) => {
+      await processes.resize(pid, size)
       return null
     },
     freeze: () => {

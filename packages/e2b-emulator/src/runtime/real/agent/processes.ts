@@ -1,28 +1,27 @@
-import type { Account, Accounts, Failures } from './accounts.ts'
-import type { AgentSettings, AgentSignal, ServedCall, SpawnParameters } from './contract.ts'
-import type { Pipe, Pipes } from './pipes.ts'
-import type { Protocol } from './protocol.ts'
+import type { Accounts, Failures } from './accounts.ts'
+import type { AgentSignal, ServedCall, SpawnParameters, TerminalSize } from './contract.ts'
+import type { Protocol, SendWindow } from './protocol.ts'
+import type { StartedCommand, Starter } from './starter.ts'
 
 export interface Processes {
   spawn(parameters: SpawnParameters, call: ServedCall): Promise<{ pid: number }>
   /** Signals one process that was started through here; throws `gone` when it has ended. */
   signal(pid: number, name: AgentSignal): void
+  /** Throws `gone` when it has ended and `unsupported` where it has no terminal. */
+  resize(pid: number, size: TerminalSize): Promise<void>
   freeze(): void
   thaw(): void
 }
 
 /** Starts commands, streams their output as the host makes room for it, and stops or continues everything at once. */
 export function createProcesses(
-  settings: AgentSettings,
   protocol: Protocol,
-  pipes: Pipes,
+  starter: Starter,
   accounts: Accounts,
   failures: Failures,
 ): Processes {
   const fs = process.getBuiltinModule('node:fs')
-  const { spawn } = process.getBuiltinModule('node:child_process')
-  const { Socket } = process.getBuiltinModule('node:net')
-  const running = new Map<number, { kill(name: AgentSignal): boolean }>()
+  const running = new Map<number, StartedCommand>()
   let thawed: Promise<void> = Promise.resolve()
   let thaw: (() => void) | undefined
   /** Processes a command had stopped itself; they stay stopped when the machine goes on. */
@@ -47,26 +46,23 @@ export function createProcesses(
     }
   }
 
-  const startChild = (
-    parameters: SpawnParameters,
-    account: Account,
-    cwd: string,
-    stdio: readonly (Pipe | undefined)[],
-  ) =>
-    spawn(parameters.command, [...parameters.args], {
-      cwd,
-      env: {
-        PATH: settings.path,
-        HOME: account.home,
-        USER: account.name,
-        LOGNAME: account.name,
-        ...parameters.env,
-      },
-      // A session of its own, so that `kill 0` in a command reaches that command and not the program here.
-      detached: true,
-      stdio: stdio.map((pipe) => pipe?.childFd ?? 'ignore'),
-      ...(settings.singleUser ? {} : { uid: account.uid, gid: account.gid }),
-    })
+  const find = (pid: number): StartedCommand => {
+    const command = running.get(pid)
+    if (command === undefined) throw failures.create('gone', `process ${pid} has ended`)
+    return command
+  }
+
+  /** Passes on what the command writes; resolves when all of it is sent and nobody can write any more. */
+  const passOn = (outputs: StartedCommand['outputs'], window: SendWindow, call: ServedCall) =>
+    Promise.allSettled(
+      outputs.map(async ({ kind, chunks }) => {
+        for await (const chunk of chunks) {
+          await thawed
+          await window.reserve(chunk.length)
+          call.send(kind, chunk)
+        }
+      }),
+    )
 
   return {
     async spawn(parameters, call) {
@@ -75,53 +71,39 @@ export function createProcesses(
       const account = accounts.find(parameters.user)
       const cwd = parameters.cwd ?? account.home
       if (!isDirectory(cwd)) throw failures.create('directory-missing', `cwd ${cwd} does not exist`)
-      const input = parameters.stdin ? pipes.input() : undefined
-      const outputs = [pipes.output(), pipes.output()] as const
-      const open: readonly Pipe[] = input === undefined ? outputs : [...outputs, input]
-      const child = startChild(parameters, account, cwd, [input, ...outputs])
-      for (const pipe of open) fs.closeSync(pipe.childFd)
-      const stdin = input === undefined ? undefined : new Socket({ fd: input.ownFd, readable: false, writable: true })
+      const command = await starter.start(parameters, account, cwd)
+      const { input } = command
       const window = protocol.createWindow()
-      const pump = async (pipe: Pipe, kind: 'data' | 'standard-error') => {
-        for await (const chunk of new Socket({ fd: pipe.ownFd, readable: true, writable: false })) {
-          await thawed
-          await window.reserve(chunk.length)
-          call.send(kind, chunk)
-        }
-      }
-      const output = Promise.allSettled([pump(outputs[0], 'data'), pump(outputs[1], 'standard-error')])
+      const output = passOn(command.outputs, window, call)
+      const inputClosed = () => call.event({ type: 'input-closed' })
       call.receive({
         data(payload) {
-          if (stdin === undefined || stdin.destroyed) call.event({ type: 'input-closed' })
-          else stdin.write(payload, (error) => error ?? call.credit(payload.length))
+          if (input === null) inputClosed()
+          else input.write(payload).then(() => call.credit(payload.length), inputClosed)
         },
-        end: () => void stdin?.end(),
+        end: () => input?.end(),
         credit: (bytes) => window.release(bytes),
       })
-      stdin?.on('error', () => call.event({ type: 'input-closed' }))
-
-      return new Promise((resolve, reject) => {
-        child.once('error', (error) => {
-          if (child.pid === undefined) reject(failures.create('command-missing', error.message))
-        })
-        child.once('spawn', () => {
-          const { pid } = child
-          if (pid === undefined) return
-          running.set(pid, child)
-          child.once('exit', () => running.delete(pid))
-          resolve({ pid })
-        })
-        child.once('exit', (code, signal) => {
-          stdin?.destroy()
-          // The command may have left its pipes to others; the end is when those are closed too and all is sent.
-          void output.then(() => thawed).then(() => call.event({ type: 'exit', code, signal }))
-        })
+      const pid = await command.pid
+      running.set(pid, command)
+      void command.exit.then(async (exit) => {
+        running.delete(pid)
+        input?.close()
+        // The command may have left its pipes to others; the end is when those are closed too and all is sent.
+        await output
+        await thawed
+        call.event({ type: 'exit', ...exit })
       })
+      return { pid }
     },
     signal(pid, name) {
-      const child = running.get(pid)
-      if (child === undefined) throw failures.create('gone', `process ${pid} has ended`)
-      child.kill(name)
+      find(pid).kill(name)
+    },
+    async resize(pid, size) {
+      await thawed
+      const { resize } = find(pid)
+      if (resize === null) throw failures.create('unsupported', 'the process has no terminal')
+      await resize(size)
     },
     freeze() {
       if (thaw !== undefined) return

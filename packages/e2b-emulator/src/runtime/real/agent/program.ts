@@ -6,6 +6,8 @@ import { runAgent, type AgentParts } from './main.ts'
 import { createPipes } from './pipes.ts'
 import { createProcesses } from './processes.ts'
 import { createProtocol } from './protocol.ts'
+import { createStarter } from './starter.ts'
+import { createTerminals } from './terminals.ts'
 import { createUnpacker } from './unpack.ts'
 import { createUsage } from './usage.ts'
 import { createWatching } from './watch.ts'
@@ -24,6 +26,8 @@ export function agentProgram(settings: AgentSettings, channel: number): string {
     createBodies,
     createAccounts,
     createPipes,
+    createTerminals,
+    createStarter,
     createProcesses,
     createFiles,
     createUnpacker,
