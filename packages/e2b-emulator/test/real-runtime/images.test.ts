@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { describeReal, isRoot, output, run, useRuntime } from './support.ts'
+import { describeReal, eventually, isRoot, output, run, useRuntime } from './support.ts'
 
 describeReal('images', () => {
   const bench = useRuntime()
@@ -93,7 +93,7 @@ describeReal('images', () => {
     await runtime.deleteImage(image)
     expect(layers()).toHaveLength(before.length + 1)
     await second.destroy()
-    expect(layers()).toEqual(before)
+    await eventually(layers, before)
   })
 
   test('an inspected image is a directory of the host with its complete files', async () => {

@@ -109,7 +109,7 @@ describeReal('the life of a machine', () => {
     await Promise.all([machine.snapshot(), machine.pause()])
     expect(await stateOf(machine, sleeper.pid)).toBe('T')
     await machine.resume()
-    expect(await stateOf(machine, sleeper.pid)).toBe('S')
+    await expect.poll(() => stateOf(machine, sleeper.pid)).toBe('S')
   })
 
   test('destroying ends every process, detached ones too, and refuses what comes after', async () => {

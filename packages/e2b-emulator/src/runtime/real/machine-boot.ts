@@ -1,125 +1,51 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Duplex, type Readable } from 'node:stream'
-import { RuntimeError } from '../port.ts'
-import { agentProgram } from './agent/program.ts'
-import { MachineChannel } from './channel.ts'
-import { systemPath, toolEnvironment } from './commands.ts'
-import { channelFd, machineScript, unshareMachine } from './scripts.ts'
+import type { HeldImage } from './image-store.ts'
+import type { Vessel } from './vessel.ts'
 import type { Workspace } from './workspace.ts'
 
-/** The processes of a machine, seen from the host. */
-export interface MachineBody {
-  readonly channel: MachineChannel
-  /** Ends every process of the machine; resolves when none is left. */
-  kill(): Promise<void>
+/** A machine that stands: its processes, its own directory, and the image below it that is kept meanwhile. */
+export interface BootedMachine {
+  readonly vessel: Vessel
+  readonly directory: string
+  readonly image: HeldImage
+  /** Ends it, and lets go of its files and of the image. */
+  discard(): Promise<void>
 }
 
 /**
- * Starts a machine; resolves when its root is in place. The program inside is then still starting: calls wait for it in
- * the channel.
+ * Gives a vessel the root of an image; resolves when that is in place. The program inside may then still be starting:
+ * calls wait for it in the channel. Where it rejects, vessel and image are already let go.
  */
 export async function bootMachine(
   workspace: Workspace,
-  directory: string,
-  layers: readonly string[],
+  vessel: Vessel,
+  image: HeldImage,
   hostname: string,
-): Promise<MachineBody> {
-  const { plan, userNamespace } = workspace
+): Promise<BootedMachine> {
+  const directory = workspace.allocate('machine')
+  const discard = async () => {
+    await vessel.kill()
+    workspace.discard(directory)
+    image.release()
+  }
+  try {
+    await writeDirectory(workspace, directory, image.layers)
+    await vessel.takeRoot(directory, hostname)
+  } catch (error) {
+    await discard()
+    throw error
+  }
+  // Pipes for the first commands. Where that fails, a command finds it out again and says so.
+  vessel.channel.request('prepare', null).catch(() => undefined)
+  return { vessel, directory, image, discard }
+}
+
+async function writeDirectory(workspace: Workspace, directory: string, layers: readonly string[]): Promise<void> {
+  const { plan } = workspace
   if (plan.storage === 'copy') await copyImage(workspace, directory, layers[0] ?? '')
   else makeDirectories(workspace, directory)
-  const [command, ...args] = [
-    ...userNamespace.enter,
-    // Whatever happens to this process, SIGKILL included, the machine ends with it.
-    'setpriv',
-    '--pdeathsig',
-    'KILL',
-    '--',
-    ...unshareMachine,
-    'bash',
-    '-c',
-    machineScript,
-    'warmbox',
-    directory,
-    plan.machine(directory, layers),
-    hostname,
-  ]
-  const child = spawn(command, args, {
-    cwd: workspace.directory,
-    env: toolEnvironment,
-    // Interrupts from the terminal are for the host's process; it ends its machines itself.
-    detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', userNamespace.fd, 'pipe', workspace.nodeFd],
-  })
-  const exited = once(child, 'exit')
-  // A failure to start shows as the absence of a first line below.
-  exited.catch(() => undefined)
-  const channel = new MachineChannel(channelOf(child))
-  child.stdin?.on('error', () => undefined)
-  child.stdin?.end(agentProgram({ singleUser: userNamespace.singleUser, path: systemPath }, channelFd))
-  const body: MachineBody = { channel, kill: () => kill(child, channel, exited) }
-  try {
-    await rootInPlace(child)
-  } catch (error) {
-    await body.kill()
-    await workspace.remove(directory)
-    throw error
-  }
-  child.unref()
-  return body
-}
-
-function channelOf(child: ChildProcess): Duplex {
-  const stream = child.stdio[channelFd]
-  if (!(stream instanceof Duplex)) throw new RuntimeError('failed', 'no channel to the machine')
-  return stream
-}
-
-async function rootInPlace(child: ChildProcess): Promise<void> {
-  let complaint = ''
-  child.stderr?.on('data', (chunk: Buffer) => (complaint = (complaint + chunk.toString()).slice(-2000)))
-  await new Promise<void>((resolve, reject) => {
-    const failed = (cause?: unknown) =>
-      reject(new RuntimeError('failed', `the machine could not be set up: ${complaint.trim()}`, { cause }))
-    child.once('error', failed)
-    child.once('close', () => failed())
-    child.stdout?.once('data', () => resolve())
-  })
-  for (const stream of [child.stdout, child.stderr]) release(stream)
-}
-
-/** Lets a stream of the child go on without keeping this process alive. */
-function release(stream: (Readable & { unref?(): void }) | null): void {
-  stream?.resume()
-  stream?.unref?.()
-}
-
-async function kill(child: ChildProcess, channel: MachineChannel, exited: Promise<unknown>): Promise<void> {
-  if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
-    child.ref()
-    try {
-      // Init takes every process of its namespace with it and is only gone after them, and unshare waits for init.
-      process.kill(initOf(child.pid) ?? child.pid, 'SIGKILL')
-    } catch (error) {
-      // ESRCH: it ended by itself just now.
-      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
-    }
-    await exited
-  }
-  channel.close()
-}
-
-/** The host's id of the machine's first process; undefined while unshare has not forked yet or when it has ended. */
-function initOf(pid: number): number | undefined {
-  try {
-    const [first] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-    return first ? Number(first) : undefined
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
-  }
+  writeFileSync(join(workspace.directory, directory, 'fstab'), `${plan.machine(directory, layers)}\n`)
 }
 
 /** Done from here, because a process for it would take longer than the mounts. */

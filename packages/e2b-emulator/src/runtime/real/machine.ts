@@ -4,21 +4,20 @@ import {
   type ImageId,
   type Machine,
   type MachineFiles,
-  type MachineOptions,
   type MachineUsage,
   type SpawnOptions,
 } from '../port.ts'
 import type { MachineChannel } from './channel.ts'
 import { createMachineFiles } from './machine-files.ts'
-import { bootMachine, type MachineBody } from './machine-boot.ts'
+import type { BootedMachine } from './machine-boot.ts'
 import { spawnInMachine } from './machine-process.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface RealMachineHooks {
   /** Makes an image of the layer that was just copied. */
   keepLayer(layer: string): ImageId
-  /** The machine is gone; its image may go too. */
-  ended(): Promise<void>
+  /** The machine is gone. */
+  ended(): void
 }
 
 /** A machine: namespaces, a root of its own, and the program inside that does what it is asked. */
@@ -26,33 +25,20 @@ export class RealMachine implements Machine {
   readonly id: string
   readonly files: MachineFiles
   readonly #workspace: Workspace
-  readonly #directory: string
-  readonly #body: MachineBody
+  readonly #booted: BootedMachine
   readonly #channel: MachineChannel
   readonly #hooks: RealMachineHooks
   #paused = false
   #freezers = 0
   #ending: Promise<void> | undefined
 
-  static async create(
-    workspace: Workspace,
-    layers: readonly string[],
-    options: MachineOptions,
-    hooks: RealMachineHooks,
-  ): Promise<RealMachine> {
-    const directory = workspace.allocate('machine')
-    const body = await bootMachine(workspace, directory, layers, options.hostname)
-    return new RealMachine(workspace, directory, body, options.id, hooks)
-  }
-
-  private constructor(workspace: Workspace, directory: string, body: MachineBody, id: string, hooks: RealMachineHooks) {
+  constructor(workspace: Workspace, booted: BootedMachine, id: string, hooks: RealMachineHooks) {
     this.id = id
     this.#workspace = workspace
-    this.#directory = directory
-    this.#body = body
-    this.#channel = body.channel
+    this.#booted = booted
+    this.#channel = booted.vessel.channel
     this.#hooks = hooks
-    this.files = createMachineFiles(body.channel)
+    this.files = createMachineFiles(booted.vessel.channel)
   }
 
   spawn(options: SpawnOptions) {
@@ -78,9 +64,9 @@ export class RealMachine implements Machine {
     const script = `mkdir "$2"; ${copies.join('; ')}`
     await this.#freeze()
     try {
-      await this.#workspace.runInside(['sh', '-ec', script, 'warmbox', this.#directory, layer])
+      await this.#workspace.runInside(['sh', '-ec', script, 'warmbox', this.#booted.directory, layer])
     } catch (error) {
-      await this.#workspace.remove(layer)
+      this.#workspace.discard(layer)
       throw error
     } finally {
       await this.#thaw()
@@ -126,8 +112,7 @@ export class RealMachine implements Machine {
   }
 
   async #end(): Promise<void> {
-    await this.#body.kill()
-    await this.#workspace.remove(this.#directory)
-    await this.#hooks.ended()
+    await this.#booted.discard()
+    this.#hooks.ended()
   }
 }

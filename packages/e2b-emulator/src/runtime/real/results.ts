@@ -53,6 +53,7 @@ const isUsage = (value: unknown): value is MachineUsage =>
 
 export const resultChecks: ResultChecks = {
   spawn: (value): value is { pid: number } => has(value, 'pid', isNumber),
+  prepare: isNull,
   signal: isNull,
   resize: isNull,
   freeze: isNull,

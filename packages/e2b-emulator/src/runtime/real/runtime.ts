@@ -13,6 +13,7 @@ import { RealMachine } from './machine.ts'
 import { baseLayer } from './mount-plan.ts'
 import { describeChoice, probeStorage } from './probe.ts'
 import { inspectScript } from './scripts.ts'
+import { Standby } from './standby.ts'
 import { createUserNamespace } from './user-namespace.ts'
 import { createWorkspace, type Workspace } from './workspace.ts'
 
@@ -56,14 +57,17 @@ class RealRuntime implements Runtime {
   readonly description: string
   readonly #workspace: Workspace
   readonly #images: ImageStore
-  readonly #machines = new Set<Promise<Machine>>()
+  readonly #standby: Standby
+  readonly #booting = new Set<Promise<Machine>>()
+  readonly #machines = new Set<Machine>()
   #baseImage: ImageId | undefined
   #closing: Promise<void> | undefined
 
   constructor(workspace: Workspace, description: string) {
     this.description = description
     this.#workspace = workspace
-    this.#images = new ImageStore((layer) => workspace.remove(layer))
+    this.#images = new ImageStore((layer) => workspace.discard(layer))
+    this.#standby = new Standby(workspace, this.#images)
   }
 
   async baseImage(_image: string): Promise<ImageId> {
@@ -75,28 +79,19 @@ class RealRuntime implements Runtime {
 
   async createMachine(image: ImageId, options: MachineOptions): Promise<Machine> {
     this.#assertOpen()
-    const held = this.#images.acquire(image)
-    const created: Promise<Machine> = RealMachine.create(this.#workspace, held.layers, options, {
-      keepLayer: (layer) =>
-        this.#images.add(this.#workspace.plan.storage === 'overlay' ? [layer, ...held.layers] : [layer]),
-      ended: async () => {
-        this.#machines.delete(created)
-        await held.release()
-      },
-    })
-    this.#machines.add(created)
+    const created = this.#boot(image, options)
+    this.#booting.add(created)
     try {
       return await created
-    } catch (error) {
-      this.#machines.delete(created)
-      await held.release()
-      throw error
+    } finally {
+      this.#booting.delete(created)
     }
   }
 
   async deleteImage(image: ImageId): Promise<void> {
     if (image === this.#baseImage) this.#baseImage = undefined
-    await this.#images.delete(image)
+    this.#standby.forget(image)
+    this.#images.delete(image)
   }
 
   async inspectImage(image: ImageId): Promise<MountedImage> {
@@ -106,7 +101,7 @@ class RealRuntime implements Runtime {
     try {
       await this.#show(held.layers, name)
     } finally {
-      await held.release()
+      held.release()
     }
     return {
       directory: join(this.#workspace.directory, name),
@@ -117,6 +112,18 @@ class RealRuntime implements Runtime {
   close(): Promise<void> {
     this.#closing ??= this.#end()
     return this.#closing
+  }
+
+  async #boot(image: ImageId, { hostname, id, purpose }: MachineOptions): Promise<Machine> {
+    // Of a build's layer there is one machine; of a finished image there will be more.
+    const booted = await this.#standby.boot(image, hostname, purpose !== 'build')
+    const { layers } = booted.image
+    const machine: Machine = new RealMachine(this.#workspace, booted, id, {
+      keepLayer: (layer) => this.#images.add(this.#workspace.plan.storage === 'overlay' ? [layer, ...layers] : [layer]),
+      ended: () => this.#machines.delete(machine),
+    })
+    this.#machines.add(machine)
+    return machine
   }
 
   async #show(layers: readonly string[], name: string): Promise<void> {
@@ -131,11 +138,13 @@ class RealRuntime implements Runtime {
   }
 
   async #end(): Promise<void> {
-    const machines = await Promise.allSettled(this.#machines)
+    // Whoever asked for those is told how that went.
+    await Promise.allSettled(this.#booting)
     this.#workspace.abandon()
-    const ended = await Promise.allSettled(
-      machines.flatMap((machine) => (machine.status === 'fulfilled' ? [machine.value.destroy()] : [])),
-    )
+    const ended = await Promise.allSettled([
+      this.#standby.close(),
+      ...[...this.#machines].map((machine) => machine.destroy()),
+    ])
     await this.#workspace.close()
     const failed = ended.find((result) => result.status === 'rejected')
     if (failed !== undefined) throw failed.reason

@@ -31,32 +31,43 @@ export const unshareMachine: readonly string[] = [
   '--',
 ]
 
-/** Descriptors of a machine's first process: the host's channel and the Node binary. */
+/** Descriptors of a machine's first process: the host's channel, the Node binary and the order to take up a root. */
 export const channelFd = 4
 export const nodeFd = 5
+export const orderFd = 6
 
 /**
- * Builds the root and becomes the machine's init. Arguments: the machine's directory, its fstab, its hostname. bash, because it closes descriptors above 9; init stays a shell, because a shell reaps orphans and Node does not.
+ * The first process of a machine. It forks one that waits for the order to put a root together, gives up the power to
+ * do so itself, and becomes init around the program inside; `pivot_root` moves all three over to the new root.
+ *
+ * bash, because it closes descriptors above 9; init stays a shell, because a shell reaps orphans and Node does not. The
+ * order is two lines, the machine's directory (which holds its fstab) and its hostname. `init` says that it may come (no
+ * program of the image is run to get there), `mounted` that it was carried out.
  */
 export const machineScript = `
 set -eu
 umask 022
 for path in /proc/self/fd/*; do
   fd=\${path##*/}
-  case $fd in 0|1|2|${channelFd}|${nodeFd}) ;; *) exec {fd}>&- ;; esac
+  case $fd in 0|1|2|${channelFd}|${nodeFd}|${orderFd}) ;; *) exec {fd}>&- ;; esac
 done
-directory=$1 table=$2 hostname=$3
-printf '%s\\n' "$table" >"$directory/fstab"
-mount --all --fstab "$directory/fstab"
-if command -v hostname >/dev/null; then hostname "$hostname"; fi
-cd ${stage}
-pivot_root . .
-umount -l .
+{
+  exec ${channelFd}>&- ${nodeFd}<&-
+  read -r -u ${orderFd} directory && read -r -u ${orderFd} hostname || exit 0
+  if command -v hostname >/dev/null; then hostname "$hostname" & fi
+  mount --all --fstab "$directory/fstab"
+  wait
+  cd ${stage}
+  pivot_root . .
+  umount -l .
+  cd /
+  printf '%s\\n' "$hostname" >/etc/hostname
+  echo mounted
+} &
 cd /
-printf '%s\\n' "$hostname" >/etc/hostname
-echo mounted
 exec setpriv --inh-caps -all --bounding-set ${['-all', ...keptCapabilities.map((name) => `+${name}`)].join(',')} \\
-  bash -c '(exec -a warmbox-machine /proc/self/fd/${nodeFd} --input-type=commonjs -) >/dev/null; exit $?'
+  bash --norc -c 'echo init; exec >/dev/null; (exec -a warmbox-machine /proc/self/fd/${nodeFd} --input-type=commonjs -); exit $?' \\
+  ${orderFd}<&-
 `
 
 /** Mounts an image and copies what it shows. Arguments: a directory to copy to, the fstab. */

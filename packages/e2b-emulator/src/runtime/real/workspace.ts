@@ -1,10 +1,13 @@
 import { mkdirSync, mkdtempSync, openSync, closeSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { runTool } from './commands.ts'
 import { startJanitor } from './janitor.ts'
 import { createMountPlan, type MountPlan, type Storage } from './mount-plan.ts'
 import { readHostLayout, type HostLayout } from './trees.ts'
 import type { UserNamespace } from './user-namespace.ts'
+
+const sweepDelayMs = 50
 
 /** The runtime's directory on the host and the tools that work in it. */
 export interface Workspace {
@@ -20,7 +23,10 @@ export interface Workspace {
   runInside(argv: readonly string[]): Promise<void>
   /** Runs a script in a mount namespace of its own. */
   runMounted(script: string, args: readonly string[]): Promise<void>
+  /** Removes it now. */
   remove(name: string): Promise<void>
+  /** Removes it soon, together with what else is discarded; nobody needs to wait for that. */
+  discard(name: string): void
   /** From now on nothing is removed by itself, because {@link close} removes everything. */
   abandon(): void
   close(): Promise<void>
@@ -38,9 +44,20 @@ export function createWorkspace(dataDirectory: string, storage: Storage, userNam
   const nodeFd = openSync(process.execPath, 'r')
   let next = 0
   let abandoned = false
+  let discarded: string[] = []
+  let sweeping: Promise<void> | undefined
 
   const runInside = async (argv: readonly string[]) => {
     await runTool([...userNamespace.enter, ...argv], { cwd: directory, fds: [userNamespace.fd] })
+  }
+  const sweep = async () => {
+    // One process for as many as possible, and not while whoever discarded the first is waited for.
+    await sleep(sweepDelayMs, undefined, { ref: false })
+    const names = discarded
+    discarded = []
+    sweeping = undefined
+    // What could not be removed goes with the whole directory in the end.
+    if (!abandoned) await runInside(['rm', '-rf', '--', ...names]).catch(() => undefined)
   }
   return {
     directory,
@@ -53,6 +70,10 @@ export function createWorkspace(dataDirectory: string, storage: Storage, userNam
     runMounted: (script, args) => runInside(['unshare', '--mount', 'bash', '-c', script, 'warmbox', ...args]),
     async remove(name) {
       if (!abandoned) await runInside(['rm', '-rf', '--', name])
+    },
+    discard(name) {
+      discarded.push(name)
+      sweeping ??= sweep()
     },
     abandon: () => {
       abandoned = true

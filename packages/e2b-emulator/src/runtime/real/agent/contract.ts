@@ -3,6 +3,8 @@ import type { MachineUsage, RuntimeErrorCode } from '../../port.ts'
 /** What the host asks of the program inside a machine: parameters and result of each call. Types only. */
 export interface AgentCalls {
   spawn: { parameters: SpawnParameters; result: { readonly pid: number } }
+  /** Gets ready for the first commands. */
+  prepare: { parameters: null; result: null }
   signal: { parameters: { readonly pid: number; readonly name: AgentSignal }; result: null }
   resize: { parameters: { readonly pid: number; readonly size: TerminalSize }; result: null }
   freeze: { parameters: null; result: null }

@@ -43,7 +43,8 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
   const bodies = parts.createBodies(failures)
   const accounts = parts.createAccounts(settings, failures)
   const terminals = parts.createTerminals(accounts, failures)
-  const starter = parts.createStarter(settings, parts.createPipes(), terminals, failures)
+  const pipes = parts.createPipes()
+  const starter = parts.createStarter(settings, pipes, terminals, failures)
   const processes = parts.createProcesses(protocol, starter, accounts, failures)
   const files = parts.createFiles(protocol, bodies, accounts, failures)
   const unpacker = parts.createUnpacker(bodies, accounts, failures, files)
@@ -61,7 +62,14 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
     ) => AgentCalls[Method]['result'] | Promise<AgentCalls[Method]['result']>
   }
   const serve: Serve = {
-    spawn: (parameters, call) => processes.spawn(parameters, call),
+    spawn: async (parameters, call) => {
+      await pipes.prepare()
+      return processes.spawn(parameters, call)
+    },
+    prepare: async () => {
+      await pipes.prepare()
+      return null
+    },
     signal: ({ pid, name }) => {
       processes.signal(pid, name)
       return null

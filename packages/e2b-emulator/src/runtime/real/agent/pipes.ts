@@ -5,6 +5,8 @@ export interface Pipe {
 }
 
 export interface Pipes {
+  /** Resolves once there are pipes for one more command; others may take them first, and then {@link output} waits. */
+  prepare(): Promise<void>
   /** The command writes, this program reads. */
   output(): Pipe
   /** This program writes, the command reads. */
@@ -17,28 +19,53 @@ export interface Pipes {
  */
 export function createPipes(): Pipes {
   const fs = process.getBuiltinModule('node:fs')
-  const { execFileSync } = process.getBuiltinModule('node:child_process')
+  const { execFile, execFileSync } = process.getBuiltinModule('node:child_process')
   const { O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants
-  // Making them is a process of its own, so it is done for many at once.
+  // Making them is a process of its own, so it is done for many at once, and before the last ones are taken.
   const batch = 64
-  let names: string[] = []
+  const few = 12
+  const perCommand = 3
+  const names: string[] = []
+  let refilling: Promise<void> | undefined
 
-  const refill = () => {
+  const nextBatch = () => {
     const directory = fs.mkdtempSync('/dev/shm/.pipes-')
-    names = Array.from({ length: batch }, (_, index) => `${directory}/${index}`)
+    const made = Array.from({ length: batch }, (_, index) => `${directory}/${index}`)
     // Writable by any user: opening `/dev/stdout` checks the permission again.
-    execFileSync('mkfifo', ['-m', '666', ...names])
+    return { made, options: ['-m', '666', ...made] }
+  }
+  const refill = () => {
+    refilling ??= new Promise<void>((resolve, reject) => {
+      const { made, options } = nextBatch()
+      execFile('mkfifo', options, (error) => {
+        refilling = undefined
+        if (error === null) {
+          names.push(...made)
+          resolve()
+        } else reject(error)
+      })
+    })
+    return refilling
   }
   const take = (): string => {
     for (;;) {
       const name = names.pop()
       // Root inside may have removed them.
       if (name !== undefined && fs.existsSync(name)) return name
-      if (name === undefined) refill()
+      if (name === undefined) {
+        const { made, options } = nextBatch()
+        execFileSync('mkfifo', options)
+        names.push(...made)
+      }
     }
   }
 
   return {
+    async prepare() {
+      // What fails here fails again where a pipe is taken, and is told there.
+      if (names.length < few) refill().catch(() => undefined)
+      if (names.length < perCommand) await refilling?.catch(() => undefined)
+    },
     output() {
       const name = take()
       const ownFd = fs.openSync(name, O_RDONLY | O_NONBLOCK)
