@@ -9,12 +9,17 @@ import { answerUnder, FaultList, type Plane } from './faults.ts'
 import { resolveOptions, type EmulatorOptions, type ResolvedOptions } from './options.ts'
 import { addForeignTemplate } from './platform/public-template.ts'
 import { identifiersFrom, teamId } from './platform/identifiers.ts'
+import { recordedRuntime } from './platform/observation/recorded-runtime.ts'
+import { ENVD_PORT } from './platform/machine-facts.ts'
 import type { Platform } from './platform/platform.ts'
 import { createRouter } from './platform/router.ts'
-import { answerSandboxTraffic, sandboxTarget } from './platform/sandbox-traffic.ts'
 import { killSandbox } from './platform/sandboxes/lifecycle.ts'
 import { emptyState, type PlatformState } from './platform/state.ts'
+import { answerSandboxTraffic } from './platform/traffic/answer.ts'
+import { connectToPort, type PortConnection } from './platform/traffic/port.ts'
+import { sandboxIdOf, sandboxTarget, type SandboxTarget } from './platform/traffic/target.ts'
 import { cancelRunning } from './platform/templates/start-build.ts'
+import type { Runtime } from './runtime/port.ts'
 import { selectRuntime, type SelectedRuntime } from './runtime/select.ts'
 import { createFetch } from './server/fetch.ts'
 import { listenOnLoopback, type ListenOptions, type LoopbackServer } from './server/loopback.ts'
@@ -43,6 +48,9 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   return new EmulatorCore(resolveOptions(options))
 }
 
+/** What the machine allows, and the same runtime with its journals. */
+type RecordedSelection = SelectedRuntime & { readonly recorded: Runtime }
+
 class EmulatorCore implements Emulator {
   readonly fetch: typeof globalThis.fetch
   readonly control: EmulatorControl
@@ -55,8 +63,8 @@ class EmulatorCore implements Emulator {
   readonly #platform: Platform
   readonly #answerControl: (request: Request) => Promise<Response>
   readonly #envd: Envd
-  #selecting: Promise<SelectedRuntime> | undefined
-  #selected: SelectedRuntime | undefined
+  #selecting: Promise<RecordedSelection> | undefined
+  #selected: RecordedSelection | undefined
   #directory: Promise<string> | undefined
   #closing: Promise<void> | undefined
 
@@ -70,7 +78,7 @@ class EmulatorCore implements Emulator {
       identifiers: identifiersFrom(options.ids),
       team: { id: teamId(options.team), slug: options.team },
       limits: options.limits,
-      runtime: async () => (await this.#select()).runtime,
+      runtime: async () => (await this.#select()).recorded,
       dataDirectory: () => (this.#directory ??= this.#makeDirectory()),
       uploadOrigin: (request) => [...this.#servers][0]?.url ?? request.origin,
       sandboxEnded: (sandboxId) => this.#envd.forget(sandboxId),
@@ -100,20 +108,47 @@ class EmulatorCore implements Emulator {
   async handle(request: Request): Promise<Response> {
     if (this.#closing !== undefined) throw new EmulatorError('CLOSED', 'the emulator was closed')
     const target = sandboxTarget(request, this.#state)
-    const plane = target === undefined ? 'control' : 'envd'
+    return this.#answer(request, target, () =>
+      target === undefined
+        ? this.#answerControl(request)
+        : answerSandboxTraffic(request, target, { platform: this.#platform, envd: this.#envd }),
+    )
+  }
+
+  /** Connects to the port of a sandbox that a request to change protocols is for; an answer instead where there is none. */
+  async #openPort(request: Request): Promise<PortConnection | Response> {
+    const target = sandboxTarget(request, this.#state)
+    if (target === undefined || target.port === ENVD_PORT) return this.handle(request)
+    let opened: PortConnection | undefined
+    try {
+      const answer = await this.#answer(request, target, async () => {
+        const result = await connectToPort(this.#platform, target, request)
+        if (result instanceof Response) return result
+        opened = result
+        return new Response()
+      })
+      return opened ?? answer
+    } catch (error) {
+      opened?.stream.destroy()
+      throw error
+    }
+  }
+
+  /** Writes the request down, and answers it as the faults in force will have it. */
+  async #answer(
+    request: Request,
+    target: SandboxTarget | undefined,
+    respond: () => Promise<Response>,
+  ): Promise<Response> {
     const entry = {
       method: request.method,
       path: new URL(request.url).pathname,
-      plane,
+      plane: planeOf(target),
       status: 0,
     } satisfies RequestEntry
     this.#requests.push(entry)
     const { clock, latency } = this.#options
     if (latency > 0) await pause(clock, latency, request.signal)
-    const respond = () =>
-      target === undefined
-        ? this.#answerControl(request)
-        : answerSandboxTraffic(request, target, { state: this.#state, envd: this.#envd })
     const response = await answerUnder(this.#faults.take(entry), respond, { clock, signal: request.signal })
     entry.status = response.status
     return response
@@ -122,7 +157,14 @@ class EmulatorCore implements Emulator {
   async listen(options: ListenOptions = {}): Promise<LoopbackServer> {
     await this.ready()
     const { apiKey } = this.#options
-    const server = await listenOnLoopback((request) => this.handle(request), { ...options, apiKey })
+    const server = await listenOnLoopback(
+      {
+        isSandboxHost: (host) => this.#state.sandboxes.has(sandboxIdOf(host) ?? ''),
+        handle: (request) => this.handle(request),
+        openPort: (request) => this.#openPort(request),
+      },
+      { ...options, apiKey },
+    )
     this.#servers.add(server)
     return { ...server, close: () => this.#closeServer(server) }
   }
@@ -169,14 +211,19 @@ class EmulatorCore implements Emulator {
     }
   }
 
-  async #select(): Promise<SelectedRuntime> {
-    this.#selecting ??= selectRuntime(this.#options.runtime, {
+  async #select(): Promise<RecordedSelection> {
+    this.#selecting ??= this.#selectOnce()
+    this.#selected = await this.#selecting
+    return this.#selected
+  }
+
+  async #selectOnce(): Promise<RecordedSelection> {
+    const selected = await selectRuntime(this.#options.runtime, {
       dataDirectory: this.#platform.dataDirectory,
       certificateAuthorities: this.#options.certificateAuthorities,
       now: () => new Date(this.#options.clock.now()),
     })
-    this.#selected = await this.#selecting
-    return this.#selected
+    return { ...selected, recorded: recordedRuntime(selected.runtime, this.#state, this.#options.clock) }
   }
 
   async #makeDirectory(): Promise<string> {
@@ -195,3 +242,6 @@ class EmulatorCore implements Emulator {
     while (this.#background.size > 0) await Promise.allSettled(this.#background)
   }
 }
+
+const planeOf = (target: SandboxTarget | undefined): Plane =>
+  target === undefined ? 'control' : target.port === ENVD_PORT ? 'envd' : 'port'

@@ -10,3 +10,11 @@ export class BuildFailure extends Error {
 }
 
 export const cancelled = () => new BuildFailure('build was cancelled')
+
+/** Aborts a build that had finished when it was cancelled: it turns ready, and its files are gone. */
+export class FinishedWithoutFiles extends Error {
+  constructor() {
+    super('build finished while it was being cancelled')
+    this.name = 'FinishedWithoutFiles'
+  }
+}

@@ -1,10 +1,11 @@
 import type { Schemas } from '../platform/contract.ts'
+import { ApiError } from '../platform/api-error.ts'
 import type { Platform } from '../platform/platform.ts'
 import type { BuildArtifact, BuildRecord, Layer } from '../platform/state.ts'
 import { bootableBuild } from '../platform/templates/resolve.ts'
 import { parseTemplateRef } from '../platform/template-ref.ts'
 import type { Machine, Runtime } from '../runtime/port.ts'
-import { BuildFailure, cancelled } from './build-failure.ts'
+import { BuildFailure, FinishedWithoutFiles } from './build-failure.ts'
 import { createBuildLog, type BuildLog } from './build-log.ts'
 import type { BuildMachine } from './command.ts'
 import { finalizeFiles } from './finalize.ts'
@@ -17,26 +18,48 @@ type Definition = Schemas['TemplateBuildStartV2']
 /** The platform's own step: whatever the image or parent says, steps begin as `user`. */
 const DEFAULT_USER_STEP: Schemas['TemplateStep'] = { type: 'USER', args: ['user', 'true'] }
 
+/** What differs between clients. */
+export interface BuildSemantics {
+  /** Whether steps begin as the default user; before it was introduced they began as root. */
+  readonly defaultUser: boolean
+}
+
+export interface BuildOptions extends BuildSemantics {
+  /** Aborted with the {@link BuildFailure} that the build ends in, or with {@link FinishedWithoutFiles}. */
+  readonly signal: AbortSignal
+}
+
 /** Runs a build to its end and writes the outcome into the record. Never rejects. */
 export async function runBuild(
   platform: Platform,
   record: BuildRecord,
   definition: Definition,
-  signal: AbortSignal,
+  options: BuildOptions,
 ): Promise<void> {
   const log = createBuildLog(record, platform.clock)
+  const { signal } = options
   try {
-    const artifact = await new BuildRun(platform, record, log, signal, await platform.runtime()).run(definition)
-    if (signal.aborted) throw cancelled()
+    const artifact = await new BuildRun(platform, record, log, options, await platform.runtime()).run(definition)
+    signal.throwIfAborted()
     log.write('info', 'Build finished')
     record.state = { status: 'ready', artifact: async () => artifact }
   } catch (error) {
-    const failure = signal.aborted ? cancelled() : asFailure(error)
-    log.phase('error', failure.step ?? '').write('error', failure.message)
-    record.state = { status: 'error', reason: { message: failure.message, step: failure.step } }
+    const reason: unknown = signal.aborted ? signal.reason : error
+    if (reason instanceof FinishedWithoutFiles) {
+      record.state = { status: 'ready', artifact: () => Promise.reject(artifactLost(record)) }
+    } else {
+      const failure = asFailure(reason)
+      log.phase('error', failure.step ?? '').write('error', failure.message)
+      record.state = { status: 'error', reason: { message: failure.message, step: failure.step } }
+    }
   }
   record.updatedAt = platform.clock.now()
 }
+
+const artifactLost = ({ id }: BuildRecord) =>
+  new ApiError(500, `failed to create sandbox: files of build '${id}' are missing`, {
+    errorCode: 'sandbox_create_failed',
+  })
 
 const asFailure = (error: unknown): BuildFailure =>
   error instanceof BuildFailure
@@ -47,15 +70,15 @@ class BuildRun {
   readonly #platform: Platform
   readonly #record: BuildRecord
   readonly #log: BuildLog
-  readonly #signal: AbortSignal
+  readonly #options: BuildOptions
   readonly #runtime: Runtime
   #machine: Machine | undefined
 
-  constructor(platform: Platform, record: BuildRecord, log: BuildLog, signal: AbortSignal, runtime: Runtime) {
+  constructor(platform: Platform, record: BuildRecord, log: BuildLog, options: BuildOptions, runtime: Runtime) {
     this.#platform = platform
     this.#record = record
     this.#log = log
-    this.#signal = signal
+    this.#options = options
     this.#runtime = runtime
   }
 
@@ -73,7 +96,7 @@ class BuildRun {
 
   /** Names the step in whatever ends it. */
   async #inStep<T>(step: string, work: () => Promise<T>): Promise<T> {
-    if (this.#signal.aborted) throw cancelled()
+    this.#options.signal.throwIfAborted()
     try {
       return await work()
     } catch (error) {
@@ -95,8 +118,11 @@ class BuildRun {
             load: async () => ({ image: await this.#runtime.baseImage(definition.fromImage ?? ''), context: ROOT }),
           }
         : { key: parent.key, load: async () => parent.artifact }
-    const key = stepKey(start.key, DEFAULT_USER_STEP)
     const forced = definition.force === true
+    if (!this.#options.defaultUser) {
+      return { ...(await start.load()), key: start.key, forced, parent: parent?.artifact }
+    }
+    const key = stepKey(start.key, DEFAULT_USER_STEP)
     const cached = forced ? undefined : this.#platform.state.layers.get(key)
     const layer = cached ?? (await this.#execute(await start.load(), DEFAULT_USER_STEP, key, log))
     return { ...layer, key, forced, parent: parent?.artifact }
@@ -144,7 +170,7 @@ class BuildRun {
       hostname: 'e2b',
       purpose: 'build',
     })
-    return { machine: this.#machine, clock: this.#platform.clock, signal: this.#signal, log }
+    return { machine: this.#machine, clock: this.#platform.clock, signal: this.#options.signal, log }
   }
 
   async #finalize(layer: Layer, parent: BuildArtifact | undefined, definition: Definition): Promise<BuildArtifact> {

@@ -16,18 +16,15 @@ export function identifiersFrom(source: () => string): Identifiers {
   return {
     template: () => digest().slice(0, 20),
     sandbox: () => `i${digest().slice(0, 19)}`,
-    build() {
-      const hex = digest()
-      return [
-        hex.slice(0, 8),
-        hex.slice(8, 12),
-        `4${hex.slice(13, 16)}`,
-        `a${hex.slice(17, 20)}`,
-        hex.slice(20, 32),
-      ].join('-')
-    },
+    build: () => uuidOf(digest()),
   }
 }
+
+/** The id of the team with this namespace, always the same. */
+export const teamId = (slug: string): string => uuidOf(createHash('sha256').update(`team:${slug}`).digest('hex'))
+
+const uuidOf = (hex: string): string =>
+  [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-')
 
 /** Distinct strings that nobody can guess. */
 export const randomIdentifierSource = (): string => randomBytes(32).toString('hex')

@@ -1,3 +1,4 @@
+import type { FinishedWithoutFiles } from '../build/build-failure.ts'
 import type { Clock } from '../clock.ts'
 import type { Runtime } from '../runtime/port.ts'
 import type { Identifiers } from './identifiers.ts'
@@ -5,6 +6,8 @@ import type { PlatformState } from './state.ts'
 
 /** The team the API key belongs to. */
 export interface Team {
+  /** A UUID. */
+  readonly id: string
   /** Namespace of the team's templates in `names`. */
   readonly slug: string
 }
@@ -42,6 +45,8 @@ export interface Platform {
   background(work: Promise<void>): void
   /** Failures that the next started builds end with, oldest first. */
   readonly failNextBuilds: ScriptedBuildFailure[]
+  /** What the next builds that another one cancels end in instead, oldest first. */
+  readonly finishCancelledBuilds: FinishedWithoutFiles[]
 }
 
 export const isoTime = (milliseconds: number): string => new Date(milliseconds).toISOString()

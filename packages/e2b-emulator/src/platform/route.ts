@@ -8,7 +8,7 @@ import type {
   RoutePath,
   SuccessOf,
 } from './contract.ts'
-import { badRequest } from './api-error.ts'
+import { ApiError, badRequest } from './api-error.ts'
 import type { Check } from './check.ts'
 import type { Platform } from './platform.ts'
 
@@ -39,6 +39,7 @@ export interface Call<P extends RoutePath, M extends MethodOf<P>> {
   readonly body: BodyOf<P, M>
   readonly parameter: (name: PathParameterOf<P, M>) => string
   readonly query: (name: QueryParameterOf<P, M>) => string | undefined
+  readonly header: (name: string) => string | undefined
   /** The answer: a status the contract knows, with the body that belongs to it. */
   readonly reply: <S extends SuccessOf<P, M>>(status: S, ...content: ReplyContent<P, M, S>) => Response
 }
@@ -69,6 +70,7 @@ export function route<P extends RoutePath, M extends MethodOf<P>>(
         body,
         parameter: (name) => parameters[name] ?? '',
         query: (name) => url.searchParams.get(name) ?? undefined,
+        header: (name) => request.headers.get(name) ?? undefined,
         reply: (status, ...content) => answer(status, content),
       })
     },
@@ -108,8 +110,22 @@ export function notEmulated(operation: string, reason: string): Response {
   return Response.json({ code: 501, message: `the emulator does not answer ${operation}: ${reason}` }, { status: 501 })
 }
 
+/** Bytes of a body that are read at most. */
+const BODY_LIMIT = 16 * 1024 * 1024
+
+async function readText(request: Request): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength
+    if (size > BODY_LIMIT) throw new ApiError(413, 'request too large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
 async function readJson(request: Request): Promise<unknown> {
-  const text = await request.text()
+  const text = await readText(request)
   if (text.trim() === '') return {}
   try {
     return JSON.parse(text)

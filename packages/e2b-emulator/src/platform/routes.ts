@@ -1,4 +1,7 @@
 import type { OperationName } from './contract.ts'
+import { sandboxLogs, sandboxLogsV1 } from './observation/logs.ts'
+import { sandboxesMetrics, sandboxMetrics } from './observation/metrics.ts'
+import { listTeams, teamMetrics, teamMetricsMaximum } from './observation/teams.ts'
 import { unsupported, type Route } from './route.ts'
 import { connectSandbox, connectSandboxV1, resumeSandboxV1 } from './sandboxes/connect.ts'
 import { createSandbox, createSandboxV1 } from './sandboxes/create.ts'
@@ -22,8 +25,6 @@ import { startBuild } from './templates/start-build.ts'
 import { assignTags, deleteTags, listTags } from './templates/tags.ts'
 import { fileUploadLink } from './templates/uploads.ts'
 
-const NO_METRICS = 'no resource use is measured'
-const NO_TEAMS = 'there is one team, and no account behind it'
 const NO_SECRETS = 'no egress proxy resolves them'
 const NO_VOLUMES = 'no network volumes are emulated'
 
@@ -44,10 +45,10 @@ const rows = [
   listSnapshots,
   forkSandbox,
   updateNetwork,
-  unsupported('get', '/sandboxes/{sandboxID}/logs', 'no sandbox log is kept'),
-  unsupported('get', '/v2/sandboxes/{sandboxID}/logs', 'no sandbox log is kept'),
-  unsupported('get', '/sandboxes/{sandboxID}/metrics', NO_METRICS),
-  unsupported('get', '/sandboxes/metrics', NO_METRICS),
+  sandboxLogsV1,
+  sandboxLogs,
+  sandboxMetrics,
+  sandboxesMetrics,
   requestBuild,
   fileUploadLink,
   startBuild,
@@ -63,9 +64,9 @@ const rows = [
   updateTemplate,
   updateTemplateV1,
   deleteTemplate,
-  unsupported('get', '/teams', NO_TEAMS),
-  unsupported('get', '/teams/{teamID}/metrics', NO_TEAMS),
-  unsupported('get', '/teams/{teamID}/metrics/max', NO_TEAMS),
+  listTeams,
+  teamMetrics,
+  teamMetricsMaximum,
   unsupported('get', '/secrets', NO_SECRETS),
   unsupported('post', '/secrets', NO_SECRETS),
   unsupported('get', '/secrets/{secretID}', NO_SECRETS),

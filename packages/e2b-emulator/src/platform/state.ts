@@ -1,5 +1,6 @@
 import type { ImageId, Machine } from '../runtime/port.ts'
 import type { Schemas } from './contract.ts'
+import type { ActivityEntry, Journals } from './observation/journal.ts'
 
 /** Everything the platform knows. Plain data: handlers read and write it, nothing else holds state. */
 export interface PlatformState {
@@ -18,6 +19,10 @@ export interface PlatformState {
   readonly tagCache: Map<string, { readonly ready: ReadyBuild; readonly at: number }>
   /** Running builds whose API process is gone: their end is noticed, and what was remembered of their tags stays. */
   readonly orphanedBuilds: Set<string>
+  /** What was seen of each sandbox. */
+  readonly journals: Journals
+  /** How many sandboxes ran when. */
+  readonly activity: ActivityEntry[]
   /** Images with more than one holder: how many there are beyond the first. */
   readonly sharedImages: Map<ImageId, number>
 }
@@ -32,6 +37,8 @@ export const emptyState = (): PlatformState => ({
   deletedTemplates: new Set(),
   tagCache: new Map(),
   orphanedBuilds: new Set(),
+  journals: new Map(),
+  activity: [],
   sharedImages: new Map(),
 })
 

@@ -1,36 +1,38 @@
 import { badRequest, notFound } from '../api-error.ts'
 import type { Schemas } from '../contract.ts'
+import { atLeast } from '../log-level.ts'
+import type { Platform } from '../platform.ts'
 import { integerQuery } from '../query.ts'
 import { route } from '../route.ts'
 import type { BuildRecord } from '../state.ts'
 import { isUuid } from '../template-ref.ts'
-import { ownTemplateById } from './access.ts'
+import { assertOwn } from './access.ts'
+import { isTagged } from './resolve.ts'
 
 /** Entries one status answer carries at most. */
 const LOGS_PER_ANSWER = 100
 
 export const buildStatus = route('get', '/templates/{templateID}/builds/{buildID}/status', {
-  gap: 'the log level filter is ignored',
   handle(platform, call) {
-    const build = findBuild(platform.state.builds, call.parameter('templateID'), call.parameter('buildID'))
-    ownTemplateById(platform, build.templateId)
+    const build = findBuild(platform, call.parameter('templateID'), call.parameter('buildID'))
     const offset = integerQuery('logsOffset', call.query('logsOffset'), { minimum: 0 }) ?? 0
     const requested = integerQuery('limit', call.query('limit'), { minimum: 0, maximum: LOGS_PER_ANSWER })
-    const logEntries = build.logs.slice(offset, offset + (requested ?? LOGS_PER_ANSWER))
+    const logEntries = build.logs
+      .filter(atLeast(call.query('level')))
+      .slice(offset, offset + (requested ?? LOGS_PER_ANSWER))
     return call.reply(200, describeBuild(build, logEntries))
   },
 })
 
 export const buildLogs = route('get', '/templates/{templateID}/builds/{buildID}/logs', {
-  gap: 'the level and source filters are ignored',
+  gap: 'the source filter is ignored: there is one store',
   handle(platform, call) {
-    const build = findBuild(platform.state.builds, call.parameter('templateID'), call.parameter('buildID'))
-    ownTemplateById(platform, build.templateId)
+    const build = findBuild(platform, call.parameter('templateID'), call.parameter('buildID'))
     const limit =
       integerQuery('limit', call.query('limit'), { minimum: 0, maximum: LOGS_PER_ANSWER }) ?? LOGS_PER_ANSWER
     const cursor = integerQuery('cursor', call.query('cursor'), { minimum: 0 })
     const forward = call.query('direction') !== 'backward'
-    const after = build.logs.filter(({ timestamp }) => {
+    const after = build.logs.filter(atLeast(call.query('level'))).filter(({ timestamp }) => {
       if (cursor === undefined) return true
       return forward ? Date.parse(timestamp) >= cursor : Date.parse(timestamp) <= cursor
     })
@@ -39,12 +41,16 @@ export const buildLogs = route('get', '/templates/{templateID}/builds/{buildID}/
   },
 })
 
-/** An unknown build is a 400 here, not a 404: the platform answers so. */
-function findBuild(builds: ReadonlyMap<string, BuildRecord>, templateId: string, buildId: string): BuildRecord {
+/** An unknown build is a 400 here, not a 404, and so is one that no tag leads to. */
+function findBuild(platform: Platform, templateId: string, buildId: string): BuildRecord {
   if (!isUuid(buildId)) throw badRequest(`Invalid build ID: ${buildId}`)
-  const build = builds.get(buildId)
-  if (build === undefined) throw badRequest(`Build '${buildId}' not found`)
-  if (build.templateId !== templateId) throw notFound(`Build '${buildId}' not found for template '${templateId}'`)
+  const build = platform.state.builds.get(buildId)
+  const template = build === undefined ? undefined : platform.state.templates.get(build.templateId)
+  if (build === undefined || template === undefined || !isTagged(template, build)) {
+    throw badRequest(`Build '${buildId}' not found`)
+  }
+  assertOwn(template, template.id)
+  if (template.id !== templateId) throw notFound(`Build '${buildId}' not found for template '${templateId}'`)
   return build
 }
 

@@ -6,6 +6,7 @@ import { route } from '../route.ts'
 import { assignableTag, DEFAULT_TAG, parseTemplateRef } from '../template-ref.ts'
 import { ownTemplate, parseOwnRef } from './access.ts'
 import { findReadyBuild, newestAssignments } from './resolve.ts'
+import { forgetTags } from './tag-cache.ts'
 
 /** Points tags to the ready build that the target resolves to now. No compare-and-set: the last writer wins. */
 export const assignTags = route('post', '/templates/tags', {
@@ -23,6 +24,7 @@ export const assignTags = route('post', '/templates/tags', {
       ...template.assignments,
       ...tags.map((assigned) => ({ tag: assigned, buildId: ready.build.id, createdAt })),
     ]
+    forgetTags(platform.state, template.id, tags)
     return reply(201, { buildID: ready.build.id, tags })
   },
 })
@@ -39,6 +41,7 @@ export const deleteTags = route('delete', '/templates/tags', {
     if (ref.tag !== undefined && ref.tag !== DEFAULT_TAG) throw badRequest('Template name must not contain a tag')
     const template = ownTemplate(platform, ref)
     template.assignments = template.assignments.filter(({ tag }) => !tags.includes(tag))
+    forgetTags(platform.state, template.id, tags)
     return reply(204)
   },
 })
