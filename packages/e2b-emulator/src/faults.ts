@@ -17,11 +17,12 @@ export interface FaultMatch {
   readonly method?: string
   /** The whole path, or a pattern to be found in it. Default: any. */
   readonly path?: string | RegExp
-  /** The control plane or the daemon in sandboxes. Default: both. */
+  /** Default: all. */
   readonly plane?: Plane
 }
 
-export type Plane = 'control' | 'envd'
+/** The control plane, the daemon in sandboxes, or another port of one. */
+export type Plane = 'control' | 'envd' | 'port'
 
 export type FaultEffect =
   /** Answers in place of the emulator, in the platform's error shape. */

@@ -28,6 +28,7 @@ export {
   createScriptedRuntime,
   type ScriptedCall,
   type ScriptedCommand,
+  type ScriptedPort,
   type ScriptedResult,
   type ScriptedRuntimeOptions,
 } from './runtime/scripted/index.ts'

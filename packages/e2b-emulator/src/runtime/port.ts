@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 
 /**
  * The port between the emulated platform and whatever plays the virtual machine.
@@ -49,8 +49,8 @@ export interface Machine {
   snapshot(): Promise<ImageId>
   /** Ends every process and drops the writable layer. */
   destroy(): Promise<void>
-  /** Connects to a TCP port inside; rejects when nothing listens. */
-  connect(port: number): Promise<Socket>
+  /** Connects to a TCP port on which a process of this machine listens; rejects with `port-closed` where none does. */
+  connect(port: number): Promise<Duplex>
   /** Measured now; undefined where no process runs that could be measured. Rejects with `gone` after the end. */
   usage(): Promise<MachineUsage | undefined>
 }

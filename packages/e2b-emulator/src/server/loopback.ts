@@ -1,6 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { PortConnection } from '../platform/traffic/port.ts'
 import { sendResponse, toRequest } from './node-http.ts'
+import { serveUpgrade } from './upgrade.ts'
 
 const LOOPBACK = '127.0.0.1'
 
@@ -23,15 +26,31 @@ export interface LoopbackServer {
   close(): Promise<void>
 }
 
+/** What the server is a shell of. */
+export interface LoopbackCore {
+  /** Whether a Host names a sandbox that exists, whatever domain follows: that takes knowing its id, as on the platform. */
+  isSandboxHost(host: string): boolean
+  handle(request: Request): Promise<Response>
+  /** The connection that a request to change protocols is for, or the answer to it. */
+  openPort(request: Request): Promise<PortConnection | Response>
+}
+
 /**
  * Serves both planes on one port of 127.0.0.1. It executes commands, so other names for this machine are refused (a web
  * page could rebind its own name to it) and no CORS header is ever sent.
  */
 export async function listenOnLoopback(
-  handle: (request: Request) => Promise<Response>,
+  core: LoopbackCore,
   options: ListenOptions & { readonly apiKey: string },
 ): Promise<LoopbackServer> {
-  const server = createServer((incoming, outgoing) => void serve(handle, incoming, outgoing))
+  const server = createServer((incoming, outgoing) => void serve(core, incoming, outgoing))
+  const tunnels = new Set<Duplex>()
+  server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
+    tunnels.add(socket)
+    socket.once('close', () => tunnels.delete(socket))
+    if (isAllowedHost(core, incoming)) void serveUpgrade((request) => core.openPort(request), incoming, head)
+    else socket.destroy()
+  })
   // Streams of running commands have no upper bound.
   server.requestTimeout = 0
   await new Promise<void>((resolve, reject) => {
@@ -50,6 +69,8 @@ export async function listenOnLoopback(
       new Promise((resolve, reject) => {
         server.close((error) => (error === undefined || isNotRunning(error) ? resolve() : reject(error)))
         server.closeAllConnections()
+        // The server no longer knows of connections that changed protocols.
+        for (const socket of tunnels) socket.destroy()
       }),
   }
 }
@@ -64,23 +85,23 @@ function addressOf(address: AddressInfo | string | null): AddressInfo {
 /** `127.0.0.1`, `localhost`, `[::1]`, and `<port>-<sandbox>.localhost`. */
 const isLoopbackHost = (host: string) => /^(?:127\.0\.0\.1|\[::1\]|(?:[a-z0-9-]+\.)?localhost)(?::\d+)?$/i.test(host)
 
-async function serve(
-  handle: (request: Request) => Promise<Response>,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-): Promise<void> {
-  const { host = '' } = incoming.headers
-  if (!isLoopbackHost(host)) {
-    const body = JSON.stringify({ code: 403, message: `this server answers to loopback names only, not to "${host}"` })
-    outgoing.writeHead(403, { 'content-type': 'application/json' }).end(body)
-    return
-  }
+const isAllowedHost = (core: LoopbackCore, { headers: { host = '' } }: IncomingMessage) =>
+  isLoopbackHost(host) || core.isSandboxHost(host)
+
+async function serve(core: LoopbackCore, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  if (!isAllowedHost(core, incoming)) return refuseHost(incoming, outgoing)
   const disconnected = new AbortController()
   outgoing.once('close', () => disconnected.abort())
   try {
-    await sendResponse(await handle(toRequest(incoming, disconnected.signal)), outgoing)
+    await sendResponse(await core.handle(toRequest(incoming, disconnected.signal)), outgoing)
   } catch {
     // Whatever went wrong, there is no answer left to give: the peer sees a dropped connection.
     outgoing.destroy()
   }
+}
+
+function refuseHost(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const { host = '' } = incoming.headers
+  const body = JSON.stringify({ code: 403, message: `this server answers to loopback names only, not to "${host}"` })
+  outgoing.writeHead(403, { 'content-type': 'application/json' }).end(body)
 }

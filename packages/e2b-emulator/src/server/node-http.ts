@@ -19,7 +19,12 @@ export function toRequest(incoming: IncomingMessage, signal: AbortSignal): Reque
 
 /** Sends a response as its body is read; a body that fails destroys the connection. */
 export async function sendResponse(response: Response, outgoing: ServerResponse): Promise<void> {
-  const headers = Object.fromEntries(response.headers)
+  // Cookies are the one header that several lines of cannot be joined.
+  const cookies = response.headers.getSetCookie()
+  const headers = {
+    ...Object.fromEntries(response.headers),
+    ...(cookies.length === 0 ? {} : { 'set-cookie': cookies }),
+  }
   if (response.body === null) {
     // Without it an empty 202 would go out chunked, which clients wait on.
     outgoing.writeHead(response.status, response.status === 204 ? headers : { ...headers, 'content-length': '0' }).end()

@@ -11,12 +11,16 @@ import type { ScriptedCommand } from './commands.ts'
 import type { FileTree } from './file-tree.ts'
 import { writeTree } from './inspect.ts'
 import { ScriptedMachine } from './machine.ts'
+import type { ScriptedPort } from './ports.ts'
 
 export type { ScriptedCall, ScriptedCommand, ScriptedResult } from './commands.ts'
+export type { ScriptedPort } from './ports.ts'
 
 export interface ScriptedRuntimeOptions {
   /** The table of commands, asked in order before the few builtins. Default: empty. */
   readonly commands?: readonly ScriptedCommand[]
+  /** Ports on which every sandbox listens. Default: none. */
+  readonly ports?: readonly ScriptedPort[]
   /**
    * What a RUN step without a row does. Default `succeed`: it exits 0 and changes nothing, so that templates build
    * without a row per step. In a sandbox a command without a row is always refused.
@@ -28,7 +32,7 @@ export interface ScriptedRuntimeOptions {
 
 /** A runtime without processes: commands answer from a table, files live in memory. Light enough for hundreds of sandboxes. */
 export function createScriptedRuntime(options: ScriptedRuntimeOptions = {}): Runtime {
-  const { commands = [], unscriptedBuildSteps = 'succeed', now = () => new Date() } = options
+  const { commands = [], ports = [], unscriptedBuildSteps = 'succeed', now = () => new Date() } = options
   const images = new Map<ImageId, FileTree>()
   const machines = new Set<ScriptedMachine>()
   const mounts = new Set<MountedImage>()
@@ -57,6 +61,7 @@ export function createScriptedRuntime(options: ScriptedRuntimeOptions = {}): Run
         tree: find(image).copy(),
         now,
         commands,
+        ports,
         unscripted: machine.purpose === 'build' ? unscriptedBuildSteps : 'refuse',
         store,
         ended: () => machines.delete(created),

@@ -1,8 +1,10 @@
+import type { Duplex } from 'node:stream'
 import { RuntimeError, type ImageId, type Machine, type MachineProcess, type SpawnOptions } from '../port.ts'
 import { BUILTIN_COMMANDS } from './builtins.ts'
 import { commandText, findCommand, type ScriptedCommand } from './commands.ts'
 import { type FileTree } from './file-tree.ts'
 import { ScriptedFiles } from './machine-files.ts'
+import { connectToScriptedPort, type ScriptedPort } from './ports.ts'
 import { ScriptedProcess } from './process.ts'
 
 export interface ScriptedMachineOptions {
@@ -10,6 +12,7 @@ export interface ScriptedMachineOptions {
   readonly tree: FileTree
   readonly now: () => Date
   readonly commands: readonly ScriptedCommand[]
+  readonly ports: readonly ScriptedPort[]
   /** What a command without a row does. */
   readonly unscripted: 'refuse' | 'succeed'
   store(tree: FileTree): ImageId
@@ -96,7 +99,7 @@ export class ScriptedMachine implements Machine {
     return undefined
   }
 
-  async connect(port: number): Promise<never> {
-    throw new RuntimeError('port-closed', `nothing listens on port ${port}: scripted machines open no ports`)
+  async connect(port: number): Promise<Duplex> {
+    return connectToScriptedPort(this.#options.ports, port)
   }
 }
