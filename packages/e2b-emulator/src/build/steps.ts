@@ -98,7 +98,7 @@ async function userExists(build: BuildMachine, name: string): Promise<boolean> {
 
 async function allowSudo(build: BuildMachine, name: string): Promise<void> {
   const content = new Blob([`${name} ALL=(ALL:ALL) NOPASSWD: ALL\n`]).stream()
-  await build.machine.files.write(`/etc/sudoers.d/${name}`, content, 'root', 0o440)
+  await build.machine.files.write(`/etc/sudoers.d/${name}`, content, 'root', { mode: 0o440 })
 }
 
 async function env({ build, args, context }: StepInput): Promise<BuildContext> {

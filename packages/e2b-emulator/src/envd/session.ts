@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { WatcherTable } from './filesystem/watcher-table.ts'
 import { ProcessTable } from './process/process-table.ts'
+import { ProcessorLoad } from './processor-load.ts'
 import type { SandboxForEnvd } from './sandbox.ts'
 
 /** The memory of one sandbox's envd: what it started, what it watches, and whether it still exists. */
@@ -8,6 +9,7 @@ export class EnvdSession {
   readonly #gone = new AbortController()
   readonly processes: ProcessTable
   readonly watchers: WatcherTable
+  readonly processorLoad = new ProcessorLoad()
   /** As the platform described it last. */
   sandbox: SandboxForEnvd
   readonly clock: Clock

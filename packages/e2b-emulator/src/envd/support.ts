@@ -13,8 +13,7 @@ interface EnvdOperation {
 }
 
 const gaps: Readonly<Record<string, string>> = {
-  '/metrics': 'sizes only; no use is measured',
-  'POST /files': 'file metadata is refused with 501',
+  '/metrics': 'a scripted machine measures nothing; no page cache is told',
   '/process.Process/Start': 'a scripted terminal is a row of the table; it draws nothing by itself',
 }
 
@@ -24,7 +23,6 @@ export const envdOperations: readonly EnvdOperation[] = [
     const [method, path = ''] = route.split(' ')
     return { method: method === 'GET' ? 'get' : 'post', path, support: supportOf(gaps[route] ?? gaps[path]) }
   }),
-  { method: 'post', path: '/files/compose', support: { level: 'none', reason: 'no SDK calls it' } },
   ...[Process, Filesystem].flatMap((service) =>
     service.methods.map(({ name }): EnvdOperation => {
       const path = `/${service.typeName}/${name}`

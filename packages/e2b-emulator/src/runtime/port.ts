@@ -113,6 +113,15 @@ export interface FileEntry {
   readonly group: string
   readonly modifiedAt: Date
   readonly symlinkTarget?: string
+  /** What {@link MachineFiles.write} was given for it, and what commands set as `user.e2b.*` attributes. */
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+export interface WriteOptions {
+  /** Permission bits. Absent: those of the file that is replaced, or what the umask leaves. */
+  readonly mode?: number
+  /** Replaces all the file had. Absent: it has none. */
+  readonly metadata?: Readonly<Record<string, string>>
 }
 
 /** Paths are absolute and inside the machine; symlinks are resolved inside its root, never on the host. */
@@ -124,7 +133,12 @@ export interface MachineFiles {
   remove(path: string): Promise<void>
   read(path: string): Promise<ReadableStream<Uint8Array>>
   /** Creates parents, owned by `owner`; replaces an existing file. */
-  write(path: string, content: ReadableStream<Uint8Array>, owner: string, mode?: number): Promise<FileEntry>
+  write(path: string, content: ReadableStream<Uint8Array>, owner: string, options?: WriteOptions): Promise<FileEntry>
+  /**
+   * One file of several, in their order; they are gone then. Parents as in {@link write}. Rejects with `not-found` and
+   * `is-directory` for sources that are no regular files, and then nothing has changed.
+   */
+  concatenate(sources: readonly string[], path: string, owner: string): Promise<FileEntry>
   /** Unpacks a gzip tar below `path` as root, then chowns what it made; for COPY steps. */
   unpack(archive: ReadableStream<Uint8Array>, path: string, options: { owner: string; mode?: number }): Promise<void>
   homeOf(user: string): Promise<string>

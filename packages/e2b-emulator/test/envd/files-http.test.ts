@@ -81,11 +81,109 @@ describe('writing', () => {
     await expect(sandbox.files.write('/tmp/x', 'x')).rejects.toBeInstanceOf(NotEnoughSpaceError)
   })
 
-  test('metadata is refused rather than lost', async () => {
+  test('a body that claims to be compressed and is not is refused, and nothing is written', async () => {
+    const { fetch, sandbox } = await startEnvd()
+    const headers = { ...octets, 'content-encoding': 'gzip' }
+    const response = await fetch('/files?path=/tmp/x', { method: 'POST', headers, body: 'not gzip' })
+    expect(response.status).toBe(400)
+    await expect(sandbox.files.exists('/tmp/x')).resolves.toBe(false)
+  })
+})
+
+describe('metadata of files', () => {
+  test.each([
+    ['a form', {}],
+    ['a stream', { useOctetStream: true }],
+    ['a compressed body', { gzip: true }],
+  ])('comes back with every look at a file written as %s [D30]', async (_name, options) => {
     const { sandbox } = await startEnvd()
-    await expect(sandbox.files.write('/tmp/x', 'x', { metadata: { a: 'b' } })).rejects.toThrow(
-      '501: file metadata is not emulated',
-    )
+    const metadata = { 'Report-Kind': 'daily', empty: '' }
+    const kept = { 'report-kind': 'daily', empty: '' }
+    await expect(sandbox.files.write('/tmp/x/one', '1', { metadata, ...options })).resolves.toMatchObject({
+      metadata: kept,
+    })
+    await expect(sandbox.files.getInfo('/tmp/x/one')).resolves.toMatchObject({ metadata: kept })
+    await expect(sandbox.files.list('/tmp/x')).resolves.toMatchObject([{ metadata: kept }])
+    await expect(sandbox.files.rename('/tmp/x/one', '/tmp/x/two')).resolves.toMatchObject({ metadata: kept })
+  })
+
+  test('is that of the last upload alone, and of every file in it [D30]', async () => {
+    const { sandbox } = await startEnvd()
+    const files = ['/tmp/one', '/tmp/two'].map((path) => ({ path, data: path }))
+    await expect(sandbox.files.write(files, { metadata: { a: '1' } })).resolves.toMatchObject([
+      { metadata: { a: '1' } },
+      { metadata: { a: '1' } },
+    ])
+    await sandbox.files.write('/tmp/one', 'again', { metadata: { b: '2' } })
+    expect((await sandbox.files.getInfo('/tmp/one')).metadata).toEqual({ b: '2' })
+    await sandbox.files.write('/tmp/two', 'again')
+    expect((await sandbox.files.getInfo('/tmp/two')).metadata).toBeUndefined()
+  })
+
+  test.each([
+    ['a value that is not printable', { 'x-metadata-a': 'caf\u00e9' }],
+    ['no key', { 'x-metadata-': 'x' }],
+    ['a key of 247 bytes', { [`x-metadata-${'k'.repeat(247)}`]: 'x' }],
+    ['more than fits', { 'x-metadata-a': 'x'.repeat(4096 - 'user.e2b.a'.length + 1) }],
+  ])('is refused for %s, and nothing is written [D30]', async (_name, headers) => {
+    const { fetch, sandbox } = await startEnvd()
+    const response = await fetch('/files?path=/tmp/x', {
+      method: 'POST',
+      headers: { ...octets, ...headers },
+      body: 'x',
+    })
+    expect(response.status).toBe(400)
+    await expect(sandbox.files.exists('/tmp/x')).resolves.toBe(false)
+  })
+
+  test('may be as large as the contract allows [D30]', async () => {
+    const { sandbox } = await startEnvd()
+    const metadata = { ['k'.repeat(246)]: 'x'.repeat(4096 - 'user.e2b.'.length - 246) }
+    await expect(sandbox.files.write('/tmp/x', 'x', { metadata })).resolves.toMatchObject({ metadata })
+  })
+})
+
+describe('composing', () => {
+  const compose = (sources: readonly string[], destination: string, more: Readonly<Record<string, string>> = {}) => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...more },
+    body: JSON.stringify({ source_paths: sources, destination, username: 'root' }),
+  })
+
+  test('makes one file of several in their order, for the user, and takes them away [D36]', async () => {
+    const { fetch, sandbox } = await startEnvd()
+    for (const part of ['one', 'two', 'three']) await sandbox.files.write(`/tmp/${part}`, `${part};`)
+    const response = await fetch('/files/compose', compose(['/tmp/two', '/tmp/one', '/tmp/three'], 'made/whole'))
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({ name: 'whole', path: '/root/made/whole', type: 'file' })
+    await expect(sandbox.files.read('/root/made/whole')).resolves.toBe('two;one;three;')
+    await expect(sandbox.files.getInfo('/root/made/whole')).resolves.toMatchObject({ owner: 'root' })
+    await expect(sandbox.files.list('/tmp')).resolves.toEqual([])
+  })
+
+  test.each([
+    ['no source', [], '/tmp/whole', 400],
+    ['no destination', ['/tmp/part'], '', 400],
+    ['a source that is the destination', ['/tmp/part', '/tmp/../tmp/whole'], '/tmp/whole', 400],
+    ['a source that is a directory', ['/tmp/part', '/etc'], '/tmp/whole', 400],
+    ['a source that is not there', ['/tmp/part', '/tmp/missing'], '/tmp/whole', 404],
+  ])('refuses %s and changes nothing [D36]', async (_name, sources, destination, status) => {
+    const { fetch, sandbox } = await startEnvd()
+    await sandbox.files.write('/tmp/part', 'part')
+    await sandbox.files.write('/tmp/whole', 'before')
+    expect((await fetch('/files/compose', compose(sources, destination))).status).toBe(status)
+    await expect(sandbox.files.read('/tmp/part')).resolves.toBe('part')
+    await expect(sandbox.files.read('/tmp/whole')).resolves.toBe('before')
+  })
+
+  test('refuses what is no such request, an unknown user, and a caller without the token [D36]', async () => {
+    const { fetch } = await startEnvd({ accessToken: 'secret' })
+    const access = { 'X-Access-Token': 'secret' }
+    const post = (body: string) => fetch('/files/compose', { method: 'POST', headers: access, body })
+    expect((await post('{')).status).toBe(400)
+    expect((await post('{"source_paths":["a",1],"destination":"b"}')).status).toBe(400)
+    expect((await post('{"source_paths":["a"],"destination":"b","username":"nobody-here"}')).status).toBe(401)
+    expect((await fetch('/files/compose', compose(['a'], 'b'))).status).toBe(401)
   })
 })
 
@@ -116,7 +214,7 @@ describe('reading', () => {
     expect(packed.headers.get('vary')).toBe('Accept-Encoding')
     expect(Buffer.from(await packed.arrayBuffer()).subarray(0, 2)).toEqual(gzipSync('').subarray(0, 2))
     const neither = await fetch('/files?path=/tmp/long', { headers: { 'accept-encoding': 'br, identity;q=0' } })
-    expect(neither.status).toBe(400)
+    expect(neither.status).toBe(406)
   })
 
   test.each([
@@ -224,9 +322,21 @@ describe('the other routes', () => {
     expect(await (await fetch('/envs')).json()).toEqual({ E2B_SANDBOX: 'true', E2B_SANDBOX_ID: 'sandbox-1', A: '1' })
   })
 
-  test('metrics report the size of the sandbox', async () => {
-    const { fetch } = await startEnvd({ resources: { cpuCount: 4, memoryMB: 2048 } })
-    expect(await (await fetch('/metrics')).json()).toMatchObject({ cpu_count: 4, mem_total: 2048 * 1024 * 1024 })
+  test('metrics are what the sandbox was given, and what its machine measures [D10]', async () => {
+    const { fetch, machine } = await startEnvd({ resources: { cpuCount: 4, memoryMB: 2048 } })
+    const ask = async (): Promise<unknown> => (await fetch('/metrics')).json()
+    const MEBIBYTE = 1024 * 1024
+    expect(await ask()).toMatchObject({ cpu_count: 4, cpu_used_pct: 0, mem_total: 2048 * MEBIBYTE, mem_used: 0 })
+    const disk = { usedBytes: 300, totalBytes: 1000 }
+    vi.spyOn(machine, 'usage').mockResolvedValue({ cpuTimeMs: 1_000_000_000, memoryBytes: 3.5 * MEBIBYTE, disk })
+    expect(await ask()).toMatchObject({
+      cpu_used_pct: 100,
+      mem_used: 3.5 * MEBIBYTE,
+      mem_used_mib: 3,
+      disk_total: 1000,
+      disk_used: 300,
+    })
+    expect(await ask()).toMatchObject({ cpu_used_pct: 0 })
   })
 
   test('what the platform keeps to itself is not found, what is not emulated says so [D8]', async () => {
@@ -234,9 +344,9 @@ describe('the other routes', () => {
     const init = await fetch('/init', { method: 'POST' })
     expect(init.status).toBe(404)
     expect(await init.json()).toMatchObject({ path: '/init', code: 404 })
-    const compose = await fetch('/files/compose', { method: 'POST' })
-    expect(compose.status).toBe(501)
-    expect(await compose.json()).toEqual({ code: 501, message: 'not emulated: POST /files/compose of envd' })
+    const other = await fetch('/files/other', { method: 'POST' })
+    expect(other.status).toBe(501)
+    expect(await other.json()).toEqual({ code: 501, message: 'not emulated: POST /files/other of envd' })
     const remove = await fetch('/files?path=/tmp', { method: 'DELETE' })
     expect(remove.status).toBe(405)
     expect(remove.headers.get('allow')).toBe('GET, POST')

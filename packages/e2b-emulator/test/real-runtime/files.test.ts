@@ -13,7 +13,7 @@ describeReal('files of a machine', () => {
 
   test('a written file is read back, with parents, owner and mode', async () => {
     const { files } = await bench().shared()
-    const entry = await files.write('/home/user/a/b/c.txt', streamOf('hello'), 'user', 0o640)
+    const entry = await files.write('/home/user/a/b/c.txt', streamOf('hello'), 'user', { mode: 0o640 })
     expect(entry).toMatchObject({
       name: 'c.txt',
       path: '/home/user/a/b/c.txt',

@@ -16,6 +16,7 @@ export function entryInfo(entry: FileEntry): MessageInitShape<typeof EntryInfoSc
     group: entry.group,
     modifiedTime: timestampFromDate(entry.modifiedAt),
     ...(entry.symlinkTarget === undefined ? {} : { symlinkTarget: entry.symlinkTarget }),
+    metadata: { ...entry.metadata },
   }
 }
 

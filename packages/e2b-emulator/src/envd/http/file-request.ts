@@ -4,7 +4,7 @@ import type { EnvdSession } from '../session.ts'
 import { findUser, type SandboxUser } from '../user.ts'
 import { fileRefusal } from './access.ts'
 import { errorAnswer } from './answers.ts'
-import { UnsupportedEncodingError } from './content-encoding.ts'
+import { MalformedBodyError, NotAcceptableError, UnsupportedEncodingError } from './content-encoding.ts'
 
 /** A request for `/files` that cannot be served, with what to answer. */
 export class FileRequestError extends Error {
@@ -35,12 +35,15 @@ export function filePath(path: string, user: SandboxUser, session: EnvdSession):
 /** Turns what went wrong into the answer the platform gives. */
 export function failedFileAnswer(error: unknown): Response {
   if (error instanceof FileRequestError) return errorAnswer(error.status, error.message)
-  if (error instanceof UnsupportedPathError || error instanceof UnsupportedEncodingError) {
-    return errorAnswer(400, error.message)
-  }
+  if (badRequests.some((kind) => error instanceof kind)) return errorAnswer(400, messageOf(error))
+  if (error instanceof NotAcceptableError) return errorAnswer(406, error.message)
   if (error instanceof RuntimeError) return errorAnswer(statusFor[error.code], error.message)
-  return errorAnswer(500, error instanceof Error ? error.message : String(error))
+  return errorAnswer(500, messageOf(error))
 }
+
+const badRequests = [UnsupportedPathError, UnsupportedEncodingError, MalformedBodyError]
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 const statusFor: Readonly<Record<RuntimeErrorCode, number>> = {
   'not-found': 404,
@@ -53,7 +56,7 @@ const statusFor: Readonly<Record<RuntimeErrorCode, number>> = {
   'not-scripted': 500,
   exists: 500,
   'port-closed': 500,
-  unsupported: 500,
+  unsupported: 501,
   failed: 500,
   gone: 502,
 }

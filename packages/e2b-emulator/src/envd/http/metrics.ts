@@ -1,19 +1,26 @@
 import type { EnvdSession } from '../session.ts'
 
-/** `GET /metrics`. Sizes are those the sandbox was given; the emulation measures no use, so all of it reads as free. */
-export function metrics({ sandbox, clock }: EnvdSession) {
+/**
+ * `GET /metrics`. What is there is what the sandbox was given; what is used is what the machine measures of its
+ * processes. A machine that measures nothing reads as idle.
+ */
+export async function metrics(session: EnvdSession) {
+  const { sandbox, clock } = session
   const { cpuCount, memoryMB } = sandbox.resources ?? { cpuCount: 2, memoryMB: 1024 }
+  const usage = await sandbox.machine.usage()
+  const memoryUsed = Math.min(usage?.memoryBytes ?? 0, memoryMB * MEBIBYTE)
   return {
     ts: Math.floor(clock.now() / 1000),
     cpu_count: cpuCount,
-    cpu_used_pct: 0,
+    cpu_used_pct: session.processorLoad.since(usage?.cpuTimeMs ?? 0, cpuCount),
     mem_total: memoryMB * MEBIBYTE,
     mem_total_mib: memoryMB,
-    mem_used: 0,
-    mem_used_mib: 0,
+    mem_used: memoryUsed,
+    mem_used_mib: Math.floor(memoryUsed / MEBIBYTE),
+    // The host's page cache belongs to no machine.
     mem_cache: 0,
-    disk_total: DISK_MEBIBYTES * MEBIBYTE,
-    disk_used: 0,
+    disk_total: usage?.disk.totalBytes ?? DISK_MEBIBYTES * MEBIBYTE,
+    disk_used: usage?.disk.usedBytes ?? 0,
   }
 }
 

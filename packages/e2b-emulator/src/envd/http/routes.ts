@@ -1,6 +1,7 @@
 import type { EnvdSession } from '../session.ts'
 import { sandboxEnvironment } from '../sandbox.ts'
 import { errorAnswer, jsonAnswer } from './answers.ts'
+import { compose } from './compose.ts'
 import { download } from './download.ts'
 import { metrics } from './metrics.ts'
 import { upload } from './upload.ts'
@@ -10,13 +11,17 @@ type Route = (request: Request, session: EnvdSession) => Response | Promise<Resp
 /** The routes of envd that are no remote calls. */
 export const httpRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['GET /health', () => new Response(null, { status: 204 })],
-  ['GET /metrics', (_request, session) => jsonAnswer(200, metrics(session), { 'cache-control': 'no-store' })],
+  [
+    'GET /metrics',
+    async (_request, session) => jsonAnswer(200, await metrics(session), { 'cache-control': 'no-store' }),
+  ],
   [
     'GET /envs',
     (_request, session) => jsonAnswer(200, sandboxEnvironment(session.sandbox), { 'cache-control': 'no-store' }),
   ],
   ['GET /files', download],
   ['POST /files', upload],
+  ['POST /files/compose', compose],
 ])
 
 /** Routes the platform keeps to itself; its proxy lets nobody through to them. */

@@ -13,8 +13,10 @@ export function createMachineFiles(channel: MachineChannel): MachineFiles {
       await channel.request('remove', { path })
     },
     read: (path) => download(channel, path),
-    write: async (path, content, owner, mode) =>
-      toEntry(await upload(channel, 'write', { path, owner, mode: mode ?? null }, content)),
+    write: async (path, content, owner, { mode, metadata } = {}) =>
+      toEntry(await upload(channel, 'write', { path, owner, mode: mode ?? null, metadata: metadata ?? {} }, content)),
+    concatenate: async (sources, path, owner) =>
+      toEntry(await channel.request('concatenate', { sources, path, owner })),
     unpack: async (archive, path, { owner, mode }) => {
       await upload(channel, 'unpack', { path, owner, mode: mode ?? null }, archive)
     },
@@ -148,5 +150,6 @@ function toEntry(entry: AgentFileEntry): FileEntry {
     group: entry.group,
     modifiedAt: new Date(entry.modifiedMs),
     ...(entry.symlinkTarget === null ? {} : { symlinkTarget: entry.symlinkTarget }),
+    metadata: entry.metadata,
   }
 }

@@ -29,6 +29,9 @@ const oneOf =
   (value: unknown): value is Value =>
     typeof value === 'string' && Object.hasOwn(allowed, value)
 
+const isTexts = (value: unknown): value is Record<string, string> =>
+  typeof value === 'object' && value !== null && Object.values(value).every(isString)
+
 const isEntryType = oneOf<AgentFileEntry['type']>({ file: true, directory: true })
 
 const isEntry = (value: unknown): value is AgentFileEntry =>
@@ -40,7 +43,8 @@ const isEntry = (value: unknown): value is AgentFileEntry =>
   has(value, 'owner', isString) &&
   has(value, 'group', isString) &&
   has(value, 'modifiedMs', isNumber) &&
-  has(value, 'symlinkTarget', either(isString, isNull))
+  has(value, 'symlinkTarget', either(isString, isNull)) &&
+  has(value, 'metadata', isTexts)
 
 const isUsage = (value: unknown): value is MachineUsage =>
   has(value, 'cpuTimeMs', isNumber) &&
@@ -66,6 +70,7 @@ export const resultChecks: ResultChecks = {
   homeOf: isString,
   read: isNull,
   write: isEntry,
+  concatenate: isEntry,
   unpack: isNull,
   usage: isUsage,
   watch: isNull,

@@ -11,7 +11,7 @@ interface NodeAttributes {
 /** Nodes never change; a tree replaces them. So a copy of a tree is a copy of one map, however large its files are. */
 export type FileNode = NodeAttributes &
   (
-    | { readonly kind: 'file'; readonly content: Uint8Array }
+    | { readonly kind: 'file'; readonly content: Uint8Array; readonly metadata?: Readonly<Record<string, string>> }
     | { readonly kind: 'directory' }
     | { readonly kind: 'symlink'; readonly target: string }
   )
@@ -89,6 +89,7 @@ export class FileTree {
       group: node.group,
       modifiedAt: node.modifiedAt,
       ...(node.kind === 'symlink' ? { symlinkTarget: node.target } : {}),
+      metadata: (target?.kind === 'file' && target.metadata) || {},
     }
   }
 

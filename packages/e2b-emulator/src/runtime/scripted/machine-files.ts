@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { Parser, type ReadEntry } from 'tar'
-import { RuntimeError, type FileEntry, type MachineFiles } from '../port.ts'
+import { RuntimeError, type FileEntry, type MachineFiles, type WriteOptions } from '../port.ts'
 import { type FileTree } from './file-tree.ts'
 
 /** {@link MachineFiles} over a tree in memory. */
@@ -47,8 +47,24 @@ export class ScriptedFiles implements MachineFiles {
     })
   }
 
-  async write(path: string, content: ReadableStream<Uint8Array>, owner: string, mode?: number): Promise<FileEntry> {
-    this.#store(path, new Uint8Array(await new Response(content).arrayBuffer()), owner, mode)
+  async write(
+    path: string,
+    content: ReadableStream<Uint8Array>,
+    owner: string,
+    options: WriteOptions = {},
+  ): Promise<FileEntry> {
+    this.#store(path, new Uint8Array(await new Response(content).arrayBuffer()), owner, options)
+    return this.#tree.entry(path)
+  }
+
+  async concatenate(sources: readonly string[], path: string, owner: string): Promise<FileEntry> {
+    const contents = sources.map((source) => {
+      const node = this.#tree.get(source)
+      if (node.kind !== 'file') throw new RuntimeError('is-directory', `not a regular file: ${source}`)
+      return node.content
+    })
+    this.#store(path, Buffer.concat(contents), owner, {})
+    for (const source of sources) this.#tree.remove(source)
     return this.#tree.entry(path)
   }
 
@@ -70,7 +86,7 @@ export class ScriptedFiles implements MachineFiles {
           target: entry.linkpath ?? '',
         })
       } else {
-        this.#store(target, content, options.owner, mode)
+        this.#store(target, content, options.owner, mode === undefined ? {} : { mode })
       }
     }
   }
@@ -98,12 +114,17 @@ export class ScriptedFiles implements MachineFiles {
     })
   }
 
-  #store(path: string, content: Uint8Array, owner: string, mode: number | undefined): void {
+  #store(path: string, content: Uint8Array, owner: string, { mode, metadata = {} }: WriteOptions): void {
     const resolved = this.#tree.resolve(path)
     const existing = this.#tree.find(resolved)
     if (existing?.kind === 'directory') throw new RuntimeError('is-directory', `path is a directory: ${path}`)
     this.#tree.makeDirectory(posix.dirname(resolved), this.#attributes(owner, 0o755))
-    this.#tree.set(resolved, { ...this.#attributes(owner, mode ?? existing?.mode ?? 0o644), kind: 'file', content })
+    this.#tree.set(resolved, {
+      ...this.#attributes(owner, mode ?? existing?.mode ?? 0o644),
+      kind: 'file',
+      content,
+      metadata,
+    })
   }
 
   #attributes(owner: string, mode: number) {

@@ -17,7 +17,16 @@ export interface AgentCalls {
   homeOf: { parameters: { readonly user: string }; result: string }
   read: { parameters: { readonly path: string }; result: null }
   write: {
-    parameters: { readonly path: string; readonly owner: string; readonly mode: number | null }
+    parameters: {
+      readonly path: string
+      readonly owner: string
+      readonly mode: number | null
+      readonly metadata: Readonly<Record<string, string>>
+    }
+    result: AgentFileEntry
+  }
+  concatenate: {
+    parameters: { readonly sources: readonly string[]; readonly path: string; readonly owner: string }
     result: AgentFileEntry
   }
   unpack: {
@@ -63,6 +72,7 @@ export interface AgentFileEntry {
   readonly group: string
   readonly modifiedMs: number
   readonly symlinkTarget: string | null
+  readonly metadata: Readonly<Record<string, string>>
 }
 
 export type WatchEventType = 'create' | 'write' | 'remove' | 'rename' | 'chmod'

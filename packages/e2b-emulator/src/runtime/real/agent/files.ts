@@ -1,27 +1,38 @@
 import type { Accounts, Failures } from './accounts.ts'
+import type { Attributes } from './attributes.ts'
 import type { Bodies } from './bodies.ts'
-import type { AgentFileEntry, ServedCall } from './contract.ts'
+import type { AgentCalls, AgentFileEntry, ServedCall } from './contract.ts'
 import type { Protocol } from './protocol.ts'
 
 export interface Files {
-  stat(path: string): AgentFileEntry
-  list(path: string, depth: number): readonly AgentFileEntry[]
+  stat(path: string): Promise<AgentFileEntry>
+  list(path: string, depth: number): Promise<readonly AgentFileEntry[]>
   makeDirectory(path: string, owner: string): boolean
-  move(from: string, to: string): AgentFileEntry
+  move(from: string, to: string): Promise<AgentFileEntry>
   remove(path: string): null
   read(path: string, call: ServedCall): Promise<null>
-  write(path: string, owner: string, mode: number | null, call: ServedCall): Promise<AgentFileEntry>
+  write(parameters: AgentCalls['write']['parameters'], call: ServedCall): Promise<AgentFileEntry>
+  /** All sources become one file, in their order, and are gone then. Fails without a trace. */
+  concatenate(sources: readonly string[], path: string, owner: string): Promise<AgentFileEntry>
   /** Makes the directories of `path` that are missing and gives them to `owner`; the ones that exist stay as they are. */
   ensureDirectory(path: string, owner: string): void
 }
 
 /** File operations inside the machine, as root: the kernel resolves every symlink below the machine's own root. */
-export function createFiles(protocol: Protocol, bodies: Bodies, accounts: Accounts, failures: Failures): Files {
+export function createFiles(
+  protocol: Protocol,
+  bodies: Bodies,
+  attributes: Attributes,
+  accounts: Accounts,
+  failures: Failures,
+): Files {
   const fs = process.getBuiltinModule('node:fs')
   const { posix } = process.getBuiltinModule('node:path')
   const { execFileSync } = process.getBuiltinModule('node:child_process')
 
-  const entry = (path: string): AgentFileEntry => {
+  type BareEntry = Omit<AgentFileEntry, 'metadata'>
+
+  const bareEntry = (path: string): BareEntry => {
     const own = fs.lstatSync(path)
     let symlinkTarget: string | null = null
     let isDirectory = own.isDirectory()
@@ -43,6 +54,20 @@ export function createFiles(protocol: Protocol, bodies: Bodies, accounts: Accoun
     }
   }
 
+  /** Asked for all at once. A link has the metadata of what it leads to. */
+  const complete = async (entries: readonly BareEntry[]): Promise<AgentFileEntry[]> => {
+    const found = await attributes.read(entries.map(({ path }) => path))
+    return entries.map((entry, index) => ({ ...entry, metadata: found[index] ?? {} }))
+  }
+
+  const entry = async (path: string): Promise<AgentFileEntry> => {
+    const bare = bareEntry(path)
+    const [found = {}] = await attributes.read([path])
+    return { ...bare, metadata: found }
+  }
+
+  const isFile = (path: string) => fs.statSync(path).isFile()
+
   const ensureDirectory = (path: string, owner: string): void => {
     const account = accounts.find(owner)
     const missing: string[] = []
@@ -60,20 +85,20 @@ export function createFiles(protocol: Protocol, bodies: Bodies, accounts: Accoun
 
   return {
     stat: (path) => entry(posix.resolve(path)),
-    list(path, depth) {
+    async list(path, depth) {
       const top = posix.resolve(path)
       if (!fs.statSync(top).isDirectory()) throw failures.create('not-directory', `${path} is not a directory`)
-      const entries: AgentFileEntry[] = []
+      const entries: BareEntry[] = []
       const walk = (directory: string, left: number) => {
         for (const name of fs.readdirSync(directory).toSorted()) {
           const child = posix.join(directory, name)
-          const found = entry(child)
+          const found = bareEntry(child)
           entries.push(found)
           if (left > 1 && found.type === 'directory' && found.symlinkTarget === null) walk(child, left - 1)
         }
       }
       walk(fs.realpathSync(top), Math.max(1, depth))
-      return entries
+      return complete(entries)
     },
     makeDirectory(path, owner) {
       const found = fs.statSync(path, { throwIfNoEntry: false })
@@ -112,10 +137,10 @@ export function createFiles(protocol: Protocol, bodies: Bodies, accounts: Accoun
       void stream().catch((error: unknown) => call.event({ type: 'failed', ...failures.describe(error) }))
       return null
     },
-    async write(path, owner, mode, call) {
+    async write({ path, owner, mode, metadata }, call) {
       const account = accounts.find(owner)
-      if (fs.statSync(path, { throwIfNoEntry: false })?.isDirectory())
-        throw failures.create('is-directory', `${path} is a directory`)
+      const before = fs.statSync(path, { throwIfNoEntry: false })
+      if (before?.isDirectory()) throw failures.create('is-directory', `${path} is a directory`)
       ensureDirectory(posix.dirname(path), owner)
       const file = await fs.promises.open(path, 'w', mode ?? 0o666)
       try {
@@ -128,6 +153,32 @@ export function createFiles(protocol: Protocol, bodies: Bodies, accounts: Accoun
         await file.close()
       }
       accounts.own(fs.realpathSync(path), account)
+      const isNew = before === undefined
+      // What a file has from its last writer is taken from it; a new one has nothing.
+      if (!isNew || Object.keys(metadata).length > 0) await attributes.replace(path, metadata)
+      return { ...bareEntry(posix.resolve(path)), metadata }
+    },
+    async concatenate(sources, path, owner) {
+      const account = accounts.find(owner)
+      for (const source of sources)
+        if (!isFile(source)) throw failures.create('is-directory', `${source} is not a regular file`)
+      ensureDirectory(posix.dirname(path), owner)
+      const directory = fs.mkdtempSync(`${path}.composing-`)
+      try {
+        const whole = posix.join(directory, 'whole')
+        const target = await fs.promises.open(whole, 'wx', 0o666)
+        try {
+          for (const source of sources) await target.writeFile(fs.createReadStream(source))
+        } finally {
+          await target.close()
+        }
+        accounts.own(whole, account)
+        fs.renameSync(whole, path)
+      } finally {
+        fs.rmSync(directory, { recursive: true })
+      }
+      // Named twice, it is gone already.
+      for (const source of sources) fs.rmSync(source, { force: true })
       return entry(posix.resolve(path))
     },
     ensureDirectory,

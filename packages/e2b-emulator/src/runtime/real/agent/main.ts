@@ -1,4 +1,5 @@
 import type { Accounts, Failures } from './accounts.ts'
+import type { Attributes } from './attributes.ts'
 import type { Bodies } from './bodies.ts'
 import type {
   AgentCalls,
@@ -29,7 +30,8 @@ export interface AgentParts {
   createTerminals(accounts: Accounts, failures: Failures): Terminals
   createStarter(settings: AgentSettings, pipes: Pipes, terminals: Terminals, failures: Failures): Starter
   createProcesses(protocol: Protocol, starter: Starter, accounts: Accounts, failures: Failures): Processes
-  createFiles(protocol: Protocol, bodies: Bodies, accounts: Accounts, failures: Failures): Files
+  createAttributes(failures: Failures): Attributes
+  createFiles(protocol: Protocol, bodies: Bodies, attributes: Attributes, accounts: Accounts, failures: Failures): Files
   createUnpacker(bodies: Bodies, accounts: Accounts, failures: Failures, files: Files): Unpacker
   createUsage(): Usage
   createWatching(failures: Failures): Watching
@@ -46,7 +48,7 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
   const pipes = parts.createPipes()
   const starter = parts.createStarter(settings, pipes, terminals, failures)
   const processes = parts.createProcesses(protocol, starter, accounts, failures)
-  const files = parts.createFiles(protocol, bodies, accounts, failures)
+  const files = parts.createFiles(protocol, bodies, parts.createAttributes(failures), accounts, failures)
   const unpacker = parts.createUnpacker(bodies, accounts, failures, files)
   const usage = parts.createUsage()
   const watching = parts.createWatching(failures)
@@ -93,7 +95,8 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
     remove: ({ path }) => files.remove(path),
     homeOf: ({ user }) => accounts.find(user).home,
     read: ({ path }, call) => files.read(path, call),
-    write: ({ path, owner, mode }, call) => files.write(path, owner, mode, call),
+    write: (parameters, call) => files.write(parameters, call),
+    concatenate: ({ sources, path, owner }) => files.concatenate(sources, path, owner),
     unpack: ({ path, owner, mode }, call) => unpacker.unpack(path, owner, mode, call),
     usage: () => usage.measure(),
     watch: ({ path, recursive }, call) => watching.watch(path, recursive, call),

@@ -1,4 +1,5 @@
 import { createAccounts, createFailures } from './accounts.ts'
+import { createAttributes } from './attributes.ts'
 import { createBodies } from './bodies.ts'
 import type { AgentSettings } from './contract.ts'
 import { createFiles } from './files.ts'
@@ -29,6 +30,7 @@ export function agentProgram(settings: AgentSettings, channel: number): string {
     createTerminals,
     createStarter,
     createProcesses,
+    createAttributes,
     createFiles,
     createUnpacker,
     createUsage,
