@@ -50,6 +50,11 @@ export class MachineChannel {
     this.#socket.unref?.()
   }
 
+  /** True once the program inside is gone. */
+  get closed(): boolean {
+    return this.#closed
+  }
+
   get chunkBytes(): number {
     return this.#protocol.chunkBytes
   }

@@ -10,7 +10,7 @@ export interface Milestones {
 export function createMilestones(output: Readable): Milestones {
   const passed = new Set<string>()
   let pending = ''
-  let over = false
+  const state = { over: false }
   let wake: (() => void)[] = []
   const changed = () => {
     const waiting = wake
@@ -24,14 +24,14 @@ export function createMilestones(output: Readable): Milestones {
     changed()
   })
   const end = () => {
-    over = true
+    state.over = true
     changed()
   }
   output.once('close', end)
   output.once('error', end)
   return {
     async reached(line) {
-      while (!passed.has(line) && !over) await new Promise<void>((resolve) => wake.push(resolve))
+      while (!passed.has(line) && !state.over) await new Promise<void>((resolve) => wake.push(resolve))
       return passed.has(line)
     },
   }

@@ -16,7 +16,7 @@ import type { Workspace } from './workspace.ts'
  */
 export interface Vessel {
   readonly channel: MachineChannel
-  /** False once its processes have ended. */
+  /** False once its processes have ended, or the program inside has, with which they end. */
   readonly alive: boolean
   /** Mounts the fstab in `directory` as the root. Rejects with `failed` and the system's words; the vessel is then dead. */
   takeRoot(directory: string, hostname: string): Promise<void>
@@ -82,6 +82,10 @@ class ChildVessel implements Vessel {
   }
 
   get alive(): boolean {
+    return !this.channel.closed && this.#running
+  }
+
+  get #running(): boolean {
     return this.#child.pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
@@ -104,7 +108,7 @@ class ChildVessel implements Vessel {
 
   async kill(): Promise<void> {
     const { pid } = this.#child
-    if (this.alive && pid !== undefined) {
+    if (this.#running && pid !== undefined) {
       this.#child.ref()
       try {
         // Init takes every process of its namespace with it and is only gone after them, and unshare waits for init.

@@ -1,0 +1,98 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Machine, Runtime } from '../../src/runtime/port.ts'
+import { createRealRuntime } from '../../src/runtime/real/index.ts'
+import { describeReal, eventually, hostProcesses, output, processesOf, userNamespaceOf } from './support.ts'
+
+/** A runtime and what it has on the host; removed with the test. */
+async function start() {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'warmbox-standby-'))
+  const runtime = await createRealRuntime({ dataDirectory, certificateAuthorities: [] })
+  onTestFinished(async () => {
+    await runtime.close()
+    rmSync(dataDirectory, { recursive: true, force: true })
+  })
+  const [own = ''] = readdirSync(dataDirectory)
+  const names = (kind: string) => readdirSync(join(dataDirectory, own)).filter((name) => name.startsWith(kind))
+  return { runtime, machines: () => names('m'), layers: () => names('l') }
+}
+
+let count = 0
+const create = (runtime: Runtime, image: string, hostname = 'e2b'): Promise<Machine> =>
+  runtime.createMachine(image, { id: `m${count++}`, hostname })
+
+/** Programs of machines, spares among them, that run beside `machine`. */
+async function programsBeside(machine: Machine): Promise<number[]> {
+  const seconds = `${200_000 + process.pid}.${count++}`
+  const marker = await machine.spawn({ command: 'sleep', args: [seconds], user: 'root', env: {}, stdin: false })
+  const [pid = 0] = hostProcesses(seconds)
+  const programs = new Set(hostProcesses('warmbox-machine\0'))
+  const found = processesOf(userNamespaceOf(pid)).filter((id) => programs.has(id))
+  await marker.signal('SIGKILL')
+  await marker.exit
+  return found
+}
+
+describeReal('machines kept ready', () => {
+  test('a machine that was kept ready is as new as any other', async () => {
+    const { runtime, machines } = await start()
+    const image = await runtime.baseImage('base')
+    const first = await create(runtime, image)
+    await output(first, 'echo mine >file')
+    await eventually(() => machines().length, 2)
+    const [second, third] = await Promise.all([create(runtime, image), create(runtime, image)])
+    for (const machine of [second, third]) {
+      expect(await output(machine, 'ls; hostname; cat /etc/hostname; echo own >file; cat file')).toBe('e2b\ne2b\nown')
+    }
+    expect(await output(first, 'cat file')).toBe('mine')
+  })
+
+  test('another hostname and another image get a machine of their own', async () => {
+    const { runtime, machines } = await start()
+    const image = await runtime.baseImage('base')
+    const first = await create(runtime, image)
+    await output(first, 'echo kept >file')
+    const child = await first.snapshot()
+    await eventually(() => machines().length, 2)
+    expect(await output(await create(runtime, image, 'other'), 'hostname; ls')).toBe('other')
+    expect(await output(await create(runtime, child), 'hostname; cat file')).toBe('e2b\nkept')
+  })
+
+  test('nothing runs before the first machine, and two spares at most after it', async () => {
+    const { runtime, machines } = await start()
+    expect(machines()).toEqual([])
+    const image = await runtime.baseImage('base')
+    const first = await create(runtime, image)
+    await eventually(async () => (await programsBeside(first)).length, 3)
+    const others = await Promise.all([create(runtime, image), create(runtime, image), create(runtime, image)])
+    await eventually(async () => (await programsBeside(first)).length, 6)
+    await Promise.all(others.map((machine) => machine.destroy()))
+    await eventually(async () => (await programsBeside(first)).length, 3)
+  })
+
+  test('a spare whose processes were ended is replaced', async () => {
+    const { runtime } = await start()
+    const image = await runtime.baseImage('base')
+    const first = await create(runtime, image)
+    const [own = 0] = await programsBeside(first)
+    await eventually(async () => (await programsBeside(first)).length, 3)
+    const spares = (await programsBeside(first)).filter((pid) => pid !== own)
+    for (const pid of spares) process.kill(pid, 'SIGKILL')
+    await eventually(async () => (await programsBeside(first)).length, 1)
+    expect(await output(await create(runtime, image), 'echo works')).toBe('works')
+  })
+
+  test('the spare of a deleted image goes, and its layer with it', async () => {
+    const { runtime, machines, layers } = await start()
+    const first = await create(runtime, await runtime.baseImage('base'))
+    const image = await first.snapshot()
+    const second = await create(runtime, image)
+    await eventually(() => machines().length, 3)
+    await second.destroy()
+    await runtime.deleteImage(image)
+    await eventually(() => [machines().length, layers()], [1, []])
+    await expect(create(runtime, image)).rejects.toMatchObject({ code: 'not-found' })
+  })
+})
