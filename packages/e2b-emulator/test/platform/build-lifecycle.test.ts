@@ -166,7 +166,7 @@ describe('builds of one template', () => {
     expect((await status(api, first)).status).toBe('error')
   })
 
-  test('resolve a tag to the one requested last, not the one finished last', async () => {
+  test('resolve a tag to the one requested last, not the one finished last [T7]', async () => {
     const slow = gate('slow')
     const { api, connection } = await startEmulator({ commands: [slow.row] })
     const early = await request(api, 'name:v1')

@@ -12,7 +12,7 @@ describe('template references', () => {
   })
 
   test.each(['a.b', 'a+b', 'name:', 'name:a/b', 'name:a@b', 'name:a:b', '/x', 'a/b/c', ''])(
-    'refuse %j',
+    'refuse %j [R2] [R4]',
     async (name) => {
       const { api } = await startEmulator()
       const { error, response } = await api.POST('/v3/templates', { body: { name } })
