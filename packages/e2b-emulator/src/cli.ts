@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
 import { createEmulator } from './emulator.ts'
 import { EmulatorError } from './errors.ts'
-import { seededIdentifierSource } from './platform/identifiers.ts'
 
 const USAGE = `Usage: warmbox-e2b-emulator [--port <number>] [--seed <text>] [--runtime auto|real|scripted]
 
@@ -16,7 +15,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     return settings === USAGE ? 0 : 2
   }
   const { port, seed, runtime } = settings
-  const emulator = createEmulator({ runtime, ...(seed === undefined ? {} : { ids: seededIdentifierSource(seed) }) })
+  const emulator = createEmulator({ runtime, ...(seed === undefined ? {} : { seed }) })
   const stop = nextSignal()
   try {
     const { connection } = await emulator.listen({ port })

@@ -2,6 +2,7 @@ import { FinishedWithoutFiles } from './build/build-failure.ts'
 import { isManualClock } from './clock.ts'
 import { EmulatorError } from './errors.ts'
 import type { Fault, FaultList, Plane } from './faults.ts'
+import type { OpenStreams } from './open-streams.ts'
 import type { Schemas } from './platform/contract.ts'
 import type { Platform, ScriptedBuildFailure } from './platform/platform.ts'
 import { addForeignTemplate, type ForeignTemplate } from './platform/public-template.ts'
@@ -61,6 +62,11 @@ export interface EmulatorControl {
   restartApi(): void
   /** Adds a fault; the returned function withdraws it. */
   fault(fault: Fault): () => void
+  /**
+   * Breaks off the answers of a sandbox, or of all, that are being read: streams of commands, watches, files. The
+   * sandbox and its processes go on. Returns how many answers that were.
+   */
+  dropStreams(sandboxId?: string): number
   /** A template of another account: one that is occupied, or public. Returns its id. */
   addForeignTemplate(template: ForeignTemplate): string
   /**
@@ -72,7 +78,12 @@ export interface EmulatorControl {
 
 export function createControl(
   platform: Platform,
-  world: { readonly requests: readonly RequestEntry[]; readonly faults: FaultList; settle(): Promise<void> },
+  world: {
+    readonly requests: readonly RequestEntry[]
+    readonly faults: FaultList
+    readonly streams: OpenStreams
+    settle(): Promise<void>
+  },
 ): EmulatorControl {
   const { state, clock } = platform
   return {
@@ -106,6 +117,7 @@ export function createControl(
       for (const { id } of running) state.orphanedBuilds.add(id)
     },
     fault: (fault) => world.faults.add(fault),
+    dropStreams: (sandboxId) => world.streams.drop(sandboxId),
     addForeignTemplate: (template) => addForeignTemplate(platform, template).id,
     async filesystemOf(target) {
       const runtime = await platform.runtime()

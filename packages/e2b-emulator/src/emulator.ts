@@ -6,6 +6,7 @@ import { createControl, type EmulatorControl, type RequestEntry } from './contro
 import { createEnvd, type Envd, type SandboxForEnvd } from './envd/index.ts'
 import { EmulatorError } from './errors.ts'
 import { answerUnder, FaultList, type Plane } from './faults.ts'
+import { OpenStreams } from './open-streams.ts'
 import { resolveOptions, type EmulatorOptions, type ResolvedOptions } from './options.ts'
 import { addForeignTemplate } from './platform/public-template.ts'
 import { identifiersFrom, teamId } from './platform/identifiers.ts'
@@ -57,6 +58,7 @@ class EmulatorCore implements Emulator {
   readonly #options: ResolvedOptions
   readonly #state: PlatformState = emptyState()
   readonly #faults: FaultList
+  readonly #streams = new OpenStreams()
   readonly #requests: { method: string; path: string; plane: Plane; status: number }[] = []
   readonly #servers = new Set<LoopbackServer>()
   readonly #background = new Set<Promise<void>>()
@@ -70,7 +72,7 @@ class EmulatorCore implements Emulator {
 
   constructor(options: ResolvedOptions) {
     this.#options = options
-    this.#faults = new FaultList(options.faults)
+    this.#faults = new FaultList(options.faults, options.chance)
     this.#envd = createEnvd({ machineOf: (sandboxId) => this.#machineOf(sandboxId), clock: options.clock })
     this.#platform = {
       state: this.#state,
@@ -92,6 +94,7 @@ class EmulatorCore implements Emulator {
     this.control = createControl(this.#platform, {
       requests: this.#requests satisfies readonly RequestEntry[],
       faults: this.#faults,
+      streams: this.#streams,
       settle: () => this.#settleBackground(),
     })
   }
@@ -109,10 +112,13 @@ class EmulatorCore implements Emulator {
     if (this.#closing !== undefined) throw new EmulatorError('CLOSED', 'the emulator was closed')
     const target = sandboxTarget(request, this.#state)
     return this.#answer(request, target, () =>
-      target === undefined
-        ? this.#answerControl(request)
-        : answerSandboxTraffic(request, target, { platform: this.#platform, envd: this.#envd }),
+      target === undefined ? this.#answerControl(request) : this.#answerSandbox(request, target),
     )
+  }
+
+  async #answerSandbox(request: Request, target: SandboxTarget): Promise<Response> {
+    const answer = await answerSandboxTraffic(request, target, { platform: this.#platform, envd: this.#envd })
+    return this.#streams.track(target.sandboxId, answer)
   }
 
   /** Connects to the port of a sandbox that a request to change protocols is for; an answer instead where there is none. */
@@ -208,6 +214,7 @@ class EmulatorCore implements Emulator {
       defaultWorkdir: sandbox.boot.context.workdir,
       envs: sandbox.envs,
       templateId: sandbox.templateId,
+      resources: { cpuCount: sandbox.cpuCount, memoryMB: sandbox.memoryMB },
     }
   }
 

@@ -1,4 +1,7 @@
+import type { Chance } from './chance.ts'
 import { pause, type Clock } from './clock.ts'
+import { cutAfter, type StreamCut } from './cut-stream.ts'
+import { EmulatorError } from './errors.ts'
 import { unreachable } from './unreachable.ts'
 
 /** What goes wrong, as data. Faults are asked in order; the first that matches is taken. */
@@ -8,6 +11,11 @@ export interface Fault {
   readonly skip?: number
   /** How often it strikes. Default 1. */
   readonly times?: number
+  /**
+   * How likely it strikes a request it could, above 0 and up to 1; one it spares is left to the faults after it. The
+   * same requests in the same order are struck on each run with the same `seed` of the emulator. Default 1.
+   */
+  readonly probability?: number
   readonly effect: FaultEffect
 }
 
@@ -36,6 +44,11 @@ export type FaultEffect =
   | { readonly kind: 'delay'; readonly ms: number }
   /** Drops the connection: `before` the request takes effect, or `after`, so that only its answer is lost. Default `before`. */
   | { readonly kind: 'reset'; readonly when?: 'before' | 'after' }
+  /**
+   * Answers as usual and breaks the body off: after so many bytes, or after so many messages of a stream of the daemon
+   * (of a command: its start, its output, its end). An answer that is shorter ends as usual.
+   */
+  | { readonly kind: 'drop-stream'; readonly after: StreamCut }
 
 /** The connection is to be dropped without an answer. Shells turn it into what their caller sees when that happens. */
 export class ConnectionReset extends Error {
@@ -45,17 +58,25 @@ export class ConnectionReset extends Error {
   }
 }
 
-/** The faults in force. */
-export class FaultList {
-  #active: { readonly fault: Fault; passed: number; struck: number }[]
+interface ActiveFault {
+  readonly fault: Fault
+  passed: number
+  struck: number
+}
 
-  constructor(faults: readonly Fault[]) {
-    this.#active = faults.map((fault) => ({ fault, passed: 0, struck: 0 }))
+/** The faults in force. Throws `INVALID_OPTION` for one that could never be meant. */
+export class FaultList {
+  readonly #chance: Chance
+  #active: ActiveFault[]
+
+  constructor(faults: readonly Fault[], chance: Chance) {
+    this.#chance = chance
+    this.#active = faults.map(activate)
   }
 
   /** Adds a fault; the returned function withdraws it. */
   add(fault: Fault): () => void {
-    const entry = { fault, passed: 0, struck: 0 }
+    const entry = activate(fault)
     this.#active.push(entry)
     return () => {
       this.#active = this.#active.filter((candidate) => candidate !== entry)
@@ -65,19 +86,37 @@ export class FaultList {
   /** The effect on this request, if any, counted as used. */
   take(request: { readonly method: string; readonly path: string; readonly plane: Plane }): FaultEffect | undefined {
     for (const entry of this.#active) {
-      const { match, skip = 0, times = 1, effect } = entry.fault
+      const { match, skip = 0, times = 1, probability = 1, effect } = entry.fault
       if (!matches(match, request)) continue
       if (entry.passed < skip) {
         entry.passed += 1
         continue
       }
       if (entry.struck >= times) continue
+      if (probability < 1 && this.#chance() >= probability) continue
       entry.struck += 1
       return effect
     }
     return undefined
   }
 }
+
+function activate(fault: Fault): ActiveFault {
+  const { skip = 0, times = 1, probability = 1, effect } = fault
+  const refuse = (problem: string) => {
+    throw new EmulatorError('INVALID_OPTION', `a fault ${problem}`)
+  }
+  if (!isCount(skip)) refuse('skips a whole number of requests, 0 or more')
+  if (!(isCount(times) || times === Infinity)) refuse('strikes a whole number of times, 0 or more, or Infinity')
+  if (!(probability > 0 && probability <= 1)) refuse('has a probability above 0 and up to 1')
+  if (effect.kind === 'drop-stream') {
+    const limit = 'bytes' in effect.after ? effect.after.bytes : effect.after.messages
+    if (!isCount(limit)) refuse('breaks a body off after a whole number of bytes or messages, 0 or more')
+  }
+  return { fault, passed: 0, struck: 0 }
+}
+
+const isCount = (value: number) => Number.isInteger(value) && value >= 0
 
 function matches(match: FaultMatch, request: { method: string; path: string; plane: Plane }): boolean {
   const { method, path, plane } = match
@@ -108,6 +147,8 @@ export async function answerUnder(
       if (effect.when === 'after') await (await respond()).body?.cancel()
       throw new ConnectionReset('injected fault: connection reset')
     }
+    case 'drop-stream':
+      return cutAfter(await respond(), effect.after)
     default:
       return unreachable(effect)
   }

@@ -2,6 +2,7 @@ export { createManualClock, systemClock, type Clock, type ManualClock } from './
 export { type BuildView, type EmulatorControl, type RequestEntry, type TemplateView } from './control.ts'
 export { createEmulator, type Emulator } from './emulator.ts'
 export { EmulatorError, type EmulatorErrorCode } from './errors.ts'
+export { type StreamCut } from './cut-stream.ts'
 export { ConnectionReset, type Fault, type FaultEffect, type FaultMatch, type Plane } from './faults.ts'
 export { type EmulatorOptions, type RuntimeChoice } from './options.ts'
 export { seededIdentifierSource } from './platform/identifiers.ts'

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { createChance, type Chance } from './chance.ts'
 import { systemClock, type Clock } from './clock.ts'
 import { EmulatorError } from './errors.ts'
 import type { Fault } from './faults.ts'
-import { randomIdentifierSource } from './platform/identifiers.ts'
+import { randomIdentifierSource, seededIdentifierSource } from './platform/identifiers.ts'
 import type { Limits } from './platform/platform.ts'
 import type { Runtime } from './runtime/port.ts'
 
@@ -17,7 +18,12 @@ export interface EmulatorOptions {
   readonly runtime?: RuntimeChoice
   /** Default: wall time. */
   readonly clock?: Clock
-  /** A source of distinct strings that identifiers are made of. Default: random. Secrets never come from it. */
+  /**
+   * Makes a run repeatable: the same requests in the same order get the same identifiers and are struck by the same
+   * faults. Secrets stay random. Default: none.
+   */
+  readonly seed?: string | number
+  /** A source of distinct strings that identifiers are made of. Default: from the seed, random without one. Secrets never come from it. */
   readonly ids?: () => string
   /** The key clients must send. Default: a random one per emulator. */
   readonly apiKey?: string
@@ -35,9 +41,10 @@ export interface EmulatorOptions {
   readonly limits?: Partial<Limits>
 }
 
-export type ResolvedOptions = Required<Omit<EmulatorOptions, 'dataDirectory' | 'limits'>> & {
+export type ResolvedOptions = Required<Omit<EmulatorOptions, 'dataDirectory' | 'limits' | 'seed'>> & {
   readonly dataDirectory: string | undefined
   readonly limits: Limits
+  readonly chance: Chance
 }
 
 const DEFAULT_LIMITS: Limits = { concurrentBuilds: 20, concurrentSandboxes: 100, sandboxSeconds: 24 * 3600 }
@@ -56,7 +63,8 @@ export function resolveOptions(options: EmulatorOptions): ResolvedOptions {
   return Object.freeze({
     runtime: options.runtime ?? 'auto',
     clock: options.clock ?? systemClock,
-    ids: options.ids ?? randomIdentifierSource,
+    ids: options.ids ?? (options.seed === undefined ? randomIdentifierSource : seededIdentifierSource(options.seed)),
+    chance: createChance(options.seed),
     apiKey,
     dataDirectory: options.dataDirectory,
     certificateAuthorities: Object.freeze([...(options.certificateAuthorities ?? [])]),

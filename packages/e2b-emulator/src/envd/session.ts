@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { brokenConnection } from '../cut-stream.ts'
 import { WatcherTable } from './filesystem/watcher-table.ts'
 import { ProcessTable } from './process/process-table.ts'
 import { ProcessorLoad } from './processor-load.ts'
@@ -28,8 +29,8 @@ export class EnvdSession {
 
   /** The sandbox was killed: everything open ends with an error. */
   end(): void {
-    // The words fetch itself uses for a connection that broke; clients look for them to ask whether the sandbox lives.
-    const error = new TypeError('terminated')
+    // Clients look for its words to ask whether the sandbox lives.
+    const error = brokenConnection()
     this.#gone.abort(error)
     this.processes.drop(error)
     this.watchers.drop(error)

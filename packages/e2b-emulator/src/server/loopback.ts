@@ -95,8 +95,9 @@ async function serve(core: LoopbackCore, incoming: IncomingMessage, outgoing: Se
   try {
     await sendResponse(await core.handle(toRequest(incoming, disconnected.signal)), outgoing)
   } catch {
-    // Whatever went wrong, there is no answer left to give: the peer sees a dropped connection.
-    outgoing.destroy()
+    // Whatever went wrong, there is no answer left to give: the peer gets what was sent, then sees a dropped connection.
+    if (outgoing.socket === null) outgoing.destroy()
+    else outgoing.socket.destroySoon()
   }
 }
 
