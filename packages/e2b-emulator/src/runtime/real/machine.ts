@@ -7,6 +7,7 @@ import {
   type MachineUsage,
   type SpawnOptions,
 } from '../port.ts'
+import type { LoopbackAddress } from './agent/contract.ts'
 import type { MachineChannel } from './channel.ts'
 import { createMachineFiles } from './machine-files.ts'
 import type { BootedMachine } from './machine-boot.ts'
@@ -80,23 +81,29 @@ export class RealMachine implements Machine {
   }
 
   async connect(port: number): Promise<Socket> {
-    if (this.#ending !== undefined) throw new RuntimeError('gone', 'the machine has ended')
-    // The machines share the host's network (see README), so a port inside is the host's port.
-    const socket = connect({ host: '127.0.0.1', port })
-    return new Promise((resolve, reject) => {
-      const failed = (cause: Error) =>
-        reject(new RuntimeError('port-closed', `nothing listens on port ${port}`, { cause }))
-      socket.once('error', failed)
-      socket.once('connect', () => {
-        socket.off('error', failed)
-        resolve(socket)
-      })
-    })
+    const listener = await this.#listenerOn(port)
+    const socket = await connectTo(listener, port)
+    try {
+      // It may have left in between, and something else of the host taken its place.
+      await this.#listenerOn(port)
+      return socket
+    } catch (error) {
+      socket.destroy()
+      throw error
+    }
   }
 
   async usage(): Promise<MachineUsage> {
     if (this.#ending !== undefined) throw new RuntimeError('gone', 'the machine has ended')
     return this.#channel.request('usage', null)
+  }
+
+  /** The machines share the host's network, so only what a process inside listens on may be reached. */
+  async #listenerOn(port: number): Promise<LoopbackAddress> {
+    if (this.#ending !== undefined) throw new RuntimeError('gone', 'the machine has ended')
+    const address = await this.#channel.request('listener', { port })
+    if (address === null) throw new RuntimeError('port-closed', `nothing in the machine listens on port ${port}`)
+    return address
   }
 
   /** A pause and a snapshot may overlap; the machine goes on when the last of them is over. */
@@ -115,4 +122,17 @@ export class RealMachine implements Machine {
     await this.#booted.discard()
     this.#hooks.ended()
   }
+}
+
+function connectTo(host: LoopbackAddress, port: number): Promise<Socket> {
+  const socket = connect({ host, port })
+  return new Promise((resolve, reject) => {
+    const failed = (cause: Error) =>
+      reject(new RuntimeError('port-closed', `port ${port} takes no connection`, { cause }))
+    socket.once('error', failed)
+    socket.once('connect', () => {
+      socket.off('error', failed)
+      resolve(socket)
+    })
+  })
 }

@@ -1,4 +1,11 @@
-import type { AgentCalls, AgentEvent, AgentFileEntry, AgentMethod, AgentReply } from './agent/contract.ts'
+import type {
+  AgentCalls,
+  AgentEvent,
+  AgentFileEntry,
+  AgentMethod,
+  AgentReply,
+  LoopbackAddress,
+} from './agent/contract.ts'
 import type { MachineUsage, RuntimeErrorCode } from '../port.ts'
 
 /**
@@ -55,6 +62,8 @@ const isUsage = (value: unknown): value is MachineUsage =>
     (disk): disk is MachineUsage['disk'] => has(disk, 'usedBytes', isNumber) && has(disk, 'totalBytes', isNumber),
   )
 
+const isLoopbackAddress = oneOf<LoopbackAddress>({ '127.0.0.1': true, '::1': true })
+
 export const resultChecks: ResultChecks = {
   spawn: (value): value is { pid: number } => has(value, 'pid', isNumber),
   prepare: isNull,
@@ -74,6 +83,7 @@ export const resultChecks: ResultChecks = {
   unpack: isNull,
   usage: isUsage,
   watch: isNull,
+  listener: either(isLoopbackAddress, isNull),
 }
 
 const isCode = oneOf<RuntimeErrorCode>({

@@ -16,6 +16,8 @@ const keptCapabilities = [
   'setpcap',
   'net_bind_service',
   'sys_chroot',
+  // Of processes in the machine alone: no other is visible. The program inside needs it to see whose sockets listen.
+  'sys_ptrace',
   'setfcap',
 ]
 

@@ -33,9 +33,13 @@ export interface AgentCalls {
     parameters: { readonly path: string; readonly owner: string; readonly mode: number | null }
     result: null
   }
+  /** Where a connection from outside reaches a process of the machine that listens on the port; null where none does. */
+  listener: { parameters: { readonly port: number }; result: LoopbackAddress | null }
   usage: { parameters: null; result: MachineUsage }
   watch: { parameters: { readonly path: string; readonly recursive: boolean }; result: null }
 }
+
+export type LoopbackAddress = '127.0.0.1' | '::1'
 
 export type AgentMethod = keyof AgentCalls
 

@@ -11,6 +11,7 @@ import type {
   ServedCall,
 } from './contract.ts'
 import type { Files } from './files.ts'
+import type { Listeners } from './listeners.ts'
 import type { Processes } from './processes.ts'
 import type { Pipes } from './pipes.ts'
 import type { Frame, Protocol } from './protocol.ts'
@@ -33,6 +34,7 @@ export interface AgentParts {
   createAttributes(failures: Failures): Attributes
   createFiles(protocol: Protocol, bodies: Bodies, attributes: Attributes, accounts: Accounts, failures: Failures): Files
   createUnpacker(bodies: Bodies, accounts: Accounts, failures: Failures, files: Files): Unpacker
+  createListeners(): Listeners
   createUsage(): Usage
   createWatching(failures: Failures): Watching
 }
@@ -50,6 +52,7 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
   const processes = parts.createProcesses(protocol, starter, accounts, failures)
   const files = parts.createFiles(protocol, bodies, parts.createAttributes(failures), accounts, failures)
   const unpacker = parts.createUnpacker(bodies, accounts, failures, files)
+  const listeners = parts.createListeners()
   const usage = parts.createUsage()
   const watching = parts.createWatching(failures)
   process.umask(0o022)
@@ -98,6 +101,7 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
     write: (parameters, call) => files.write(parameters, call),
     concatenate: ({ sources, path, owner }) => files.concatenate(sources, path, owner),
     unpack: ({ path, owner, mode }, call) => unpacker.unpack(path, owner, mode, call),
+    listener: ({ port }) => listeners.find(port) ?? null,
     usage: () => usage.measure(),
     watch: ({ path, recursive }, call) => watching.watch(path, recursive, call),
   }

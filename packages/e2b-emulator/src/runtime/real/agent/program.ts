@@ -3,6 +3,7 @@ import { createAttributes } from './attributes.ts'
 import { createBodies } from './bodies.ts'
 import type { AgentSettings } from './contract.ts'
 import { createFiles } from './files.ts'
+import { createListeners } from './listeners.ts'
 import { runAgent, type AgentParts } from './main.ts'
 import { createPipes } from './pipes.ts'
 import { createProcesses } from './processes.ts'
@@ -33,6 +34,7 @@ export function agentProgram(settings: AgentSettings, channel: number): string {
     createAttributes,
     createFiles,
     createUnpacker,
+    createListeners,
     createUsage,
     createWatching,
   }
