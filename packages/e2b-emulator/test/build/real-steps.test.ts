@@ -77,6 +77,16 @@ describe.skipIf(!namespaces.available)(`build steps with real processes${where}`
     expect(await sandbox.files.read('/home/user/seen')).toBe('root\n')
   })
 
+  test('RUN: what it writes to /etc/profile.d reaches commands of the sandbox, unlike ENV [B72]', async () => {
+    const template = Template()
+      .fromImage('node:24')
+      .setEnvs({ GONE: 'yes' })
+      .runCmd('echo "export KEPT=yes" > /etc/profile.d/kept.sh', { user: 'root' })
+    await Template.build(template, 'profile', connection)
+    const sandbox = await Sandbox.create('profile', connection)
+    expect((await sandbox.commands.run('echo "$KEPT,$GONE"')).stdout).toBe('yes,\n')
+  })
+
   test('fromTemplate: inherits files, environment and directory, and resets the user [B63] [B64]', async () => {
     const parent = Template()
       .fromImage('node:24')

@@ -190,6 +190,16 @@ describe('a start', () => {
     expect((await start(api, path)).response.status).toBe(202)
   })
 
+  test('is what buildInBackground waits for, not the end [B73]', async () => {
+    const slow = gate('slow')
+    const { connection } = await startEmulator({ commands: [slow.row] })
+    const info = await Template.buildInBackground(fromNode().runCmd('slow'), 'name:v1', connection)
+    await slow.entered
+    expect(await Template.getBuildStatus(info, connection)).toMatchObject({ status: 'building' })
+    slow.open()
+    await expect.poll(() => Template.exists('name:v1', connection)).toBe(true)
+  })
+
   test('takes registry credentials and shows them nowhere [B24]', async () => {
     const { connection, emulator } = await startEmulator()
     const secret = 'hunter2'
@@ -211,6 +221,7 @@ describe('the status of a build', () => {
     expect(await code({ templateID, buildID: '6ba7b810-9dad-41d1-80b4-00c04fd430c8' })).toBe(400)
     expect(await code({ templateID, buildID: 'latest' })).toBe(400)
     expect(await code({ templateID: other.templateID, buildID: ready.buildID })).toBe(404)
+    expect(await code({ templateID: 'name', buildID: ready.buildID })).toBe(404)
     await Template.removeTags('name', 'v1', connection)
     expect(await code(ready)).toBe(400)
   })

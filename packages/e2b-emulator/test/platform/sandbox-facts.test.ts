@@ -1,4 +1,4 @@
-import { Sandbox, SandboxNotFoundError } from 'e2b'
+import { Sandbox, SandboxNotFoundError, TimeoutError } from 'e2b'
 import { expect, test } from 'vitest'
 import { createManualClock } from '@warmbox/e2b-emulator'
 import { build } from '../support/builds.ts'
@@ -91,4 +91,26 @@ test.each([429, 503])('a %i to a command reads as a sandbox that does not run [D
   emulator.control.fault({ match: { path: /process\.Process\/Start$/ }, effect: { kind: 'answer', status } })
   await expect(sandbox.commands.run('true')).rejects.toBeInstanceOf(SandboxNotFoundError)
   expect(await sandbox.isRunning()).toBe(true)
+})
+
+test('a list begins after the moment given [S31]', async () => {
+  const clock = createManualClock()
+  const { api, connection, emulator } = await startEmulator({ clock })
+  await Sandbox.create('base', connection)
+  const startedAfter = new Date(clock.now()).toISOString()
+  await emulator.control.advance(1000)
+  const { sandboxId } = await Sandbox.create('base', connection)
+  const { data } = await api.GET('/v2/sandboxes', { params: { query: { startedAfter } } })
+  expect(data?.map(({ sandboxID }) => sandboxID)).toEqual([sandboxId])
+})
+
+test('a client that gives up sees a DOMException, and the sandbox comes all the same [A13]', async () => {
+  const { connection, emulator } = await startEmulator({ clock: createManualClock() })
+  emulator.control.fault({ match: { path: '/v2/sandboxes' }, effect: { kind: 'delay', ms: 1000 } })
+  const failure = await Sandbox.create('base', { ...connection, requestTimeoutMs: 50 }).catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(DOMException)
+  expect(failure).not.toBeInstanceOf(TimeoutError)
+  expect(failure).toMatchObject({ name: 'TimeoutError' })
+  // The delay ended when the client left, and what it asked for was done.
+  await expect.poll(() => emulator.control.sandboxes().length).toBe(1)
 })
