@@ -28,6 +28,7 @@ export function createListeners(): Listeners {
       })
 
   /** What a listing of a process that ended meanwhile, or of a kernel thread, throws counts as nothing. */
+  // oxlint-disable-next-line unicorn/consistent-function-scoping -- nothing outside this factory reaches the machine
   const orNothing = <T>(read: () => T, nothing: T): T => {
     try {
       return read()
