@@ -56,7 +56,7 @@ describe('a paused sandbox that resumes on its own', () => {
     expect([first, second]).toMatchObject([{ status: 200 }, { status: 200 }])
   })
 
-  test('is woken after a pause that is under way [L25]', async () => {
+  test('is woken after a pause that is under way [L25] [L41]', async () => {
     const { connection, hold, ask } = await start()
     const sandbox = await Sandbox.create('base', { ...connection, ...autoResume })
     const held = hold('pause')

@@ -48,6 +48,19 @@ describe('timeouts', () => {
     await sandbox.setTimeout(24 * 3600_000)
     const { startedAt, endAt } = await sandbox.getInfo()
     expect(endAt.getTime() - startedAt.getTime()).toBe(24 * 3600_000)
+    await sandbox.setTimeout(1000 * 3600_000)
+    expect(await sandbox.getInfo()).toMatchObject({ endAt })
+  })
+
+  test('what the plan allows is counted from the last resume [L3]', async () => {
+    const { emulator, connection } = await withClock()
+    const sandbox = await Sandbox.create('base', connection)
+    await sandbox.pause()
+    await emulator.control.advance(48 * 3600_000)
+    await Sandbox.connect(sandbox.sandboxId, connection)
+    await sandbox.setTimeout(24 * 3600_000)
+    await emulator.control.advance(24 * 3600_000 - 1)
+    expect((await sandbox.getInfo()).state).toBe('running')
   })
 
   test('refreshes extend by at least 15 seconds and never shorten [L5]', async () => {
@@ -201,6 +214,23 @@ describe('pause and connect', () => {
     await Sandbox.connect(sandbox.sandboxId, connection)
     expect(await sandbox.files.read('/home/user/note')).toBe('kept')
     expect((await sandbox.commands.list()).map(({ pid }) => pid)).not.toContain(running.pid)
+  })
+
+  test('a boot from files alone, after such a pause or on request, knows no variables of create [L17]', async () => {
+    const { connection } = await startEmulator()
+    const sandbox = await Sandbox.create('base', { ...connection, envs: { MODE: 'on' } })
+    const mode = async () => /^MODE=(.*)$/m.exec((await sandbox.commands.run('env')).stdout)?.[1]
+    expect(await mode()).toBe('on')
+    await sandbox.pause()
+    await Sandbox.connect(sandbox.sandboxId, connection)
+    expect(await mode()).toBe('on')
+    await sandbox.pause()
+    await Sandbox.connect(sandbox.sandboxId, { ...connection, onResume: 'reboot' })
+    expect(await mode()).toBeUndefined()
+    const other = await Sandbox.create('base', { ...connection, envs: { MODE: 'on' } })
+    await other.pause({ keepMemory: false })
+    await Sandbox.connect(other.sandboxId, connection)
+    expect((await other.commands.run('env')).stdout).not.toContain('MODE')
   })
 
   test('a pause that keeps memory keeps processes [L7]', async () => {

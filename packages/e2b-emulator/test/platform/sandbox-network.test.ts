@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { startEmulator } from '../support/emulator.ts'
 
 describe('Sandbox.updateNetwork', () => {
-  test('replaces the egress rules, clears what is left out, and leaves the ports as they are [S14]', async () => {
+  test('replaces the egress rules, clears what is left out, and leaves the ports as they are [S29]', async () => {
     const { connection } = await startEmulator()
     const network = { allowPublicTraffic: false, maskRequestHost: 'localhost', denyOut: ['10.0.0.0/8'] }
     const sandbox = await Sandbox.create('base', { ...connection, network })
@@ -24,14 +24,14 @@ describe('Sandbox.updateNetwork', () => {
     ['a domain that is denied', { denyOut: ['example.com'] }],
     ['no address', { denyOut: ['10.0.0.0/33'] }],
     ['a domain that is allowed while the rest is not denied', { allowOut: ['example.com'] }],
-  ])('refuses %s with 400, as create does [S14] [S6]', async (_, network) => {
+  ])('refuses %s with 400, as create does [S30]', async (_, network) => {
     const { connection } = await startEmulator()
     const sandbox = await Sandbox.create('base', connection)
     await expect(sandbox.updateNetwork(network)).rejects.toMatchObject({ statusCode: 400 })
     await expect(Sandbox.create('base', { ...connection, network })).rejects.toMatchObject({ statusCode: 400 })
   })
 
-  test('of an unknown or paused sandbox is a 404 [S23]', async () => {
+  test('of an unknown or paused sandbox is a 404 [S29]', async () => {
     const { connection } = await startEmulator()
     const sandbox = await Sandbox.create('base', connection)
     await sandbox.pause()

@@ -4,6 +4,8 @@ import { createManualClock } from '@warmbox/e2b-emulator'
 import { startEmulator } from '../support/emulator.ts'
 import { createHeldRuntime } from '../support/held-runtime.ts'
 
+const status = async (call: Promise<{ response: Response }>) => (await call).response.status
+
 async function start() {
   const { runtime, hold } = createHeldRuntime()
   const running = await startEmulator({ runtime, clock: createManualClock() })
@@ -16,7 +18,6 @@ async function start() {
   /** The statuses of calls whose difference the SDK hides. */
   const callsOn = (sandboxID: string) => {
     const params = { params: { path: { sandboxID } } }
-    const status = async (call: Promise<{ response: Response }>) => (await call).response.status
     return {
       get: () => status(api.GET('/sandboxes/{sandboxID}', params)),
       kill: () => status(api.DELETE('/sandboxes/{sandboxID}', params)),
@@ -59,7 +60,7 @@ describe('while a sandbox is being paused', () => {
     expect(await pausing).toBe(true)
   })
 
-  test('connect waits, and then resumes it [L11]', async () => {
+  test('connect waits, and then resumes it [L11] [L40]', async () => {
     const { connection, hold, callsOn, arrived } = await start()
     const sandbox = await Sandbox.create('base', connection)
     const held = hold('pause')
@@ -73,7 +74,7 @@ describe('while a sandbox is being paused', () => {
     expect((await sandbox.getInfo()).state).toBe('running')
   })
 
-  test('kill waits for it, and look-ups find nothing from the first moment [L20] [L23]', async () => {
+  test('kill waits for it, and look-ups find nothing from the first moment [L20] [L39]', async () => {
     const { connection, hold, list } = await start()
     const sandbox = await Sandbox.create('base', connection)
     const held = hold('pause')
@@ -134,7 +135,7 @@ describe('while a sandbox is being resumed', () => {
 })
 
 describe('while a sandbox is being snapshotted', () => {
-  test('it runs for look-ups, is missing from lists, and cannot be changed [L28] [L33]', async () => {
+  test('it runs for look-ups, is missing from lists, and cannot be changed; connect and traffic wait for it [L28] [L33] [L40] [L41]', async () => {
     const { connection, hold, list, callsOn, arrived } = await start()
     const sandbox = await Sandbox.create('base', connection)
     const calls = callsOn(sandbox.sandboxId)
@@ -186,7 +187,7 @@ describe('while a sandbox is being snapshotted', () => {
   test.each([
     ['kill', 'kill' as const],
     ['pause', 'pause' as const],
-  ])('a timeout waits with its %s until it is over [L1]', async (_, onTimeout) => {
+  ])('a timeout waits with its %s until it is over [L1] [L40]', async (_, onTimeout) => {
     const { emulator, connection, hold, list } = await start()
     const options = { ...connection, timeoutMs: 60_000, lifecycle: { onTimeout } }
     const sandbox = await Sandbox.create('base', options)
@@ -213,7 +214,7 @@ describe('while a sandbox is being snapshotted', () => {
 })
 
 describe('while a sandbox is being killed', () => {
-  test('look-ups are a 404, changes a 409, and another kill joins in [L13] [L20] [L23]', async () => {
+  test('look-ups are a 404, changes a 409, and another kill joins in [L39]', async () => {
     const { connection, hold, list, callsOn, arrived } = await start()
     const sandbox = await Sandbox.create('base', connection)
     const calls = callsOn(sandbox.sandboxId)
@@ -234,7 +235,7 @@ describe('while a sandbox is being killed', () => {
     expect(await calls.kill()).toBe(404)
   })
 
-  test('by its timeout, a kill on request leaves nothing to come back [L23]', async () => {
+  test('by its timeout, a kill on request leaves nothing to come back [L23] [L39]', async () => {
     const { emulator, connection, hold, callsOn, arrived } = await start()
     const sandbox = await Sandbox.create('base', { ...connection, timeoutMs: 60_000 })
     await sandbox.pause()

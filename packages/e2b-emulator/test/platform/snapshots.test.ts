@@ -24,7 +24,7 @@ async function listed({ connection }: Running, options: Parameters<typeof Sandbo
 }
 
 describe('a snapshot', () => {
-  test('answers 201 with an id that boots and builds, by template id or by name [L28] [L29]', async () => {
+  test('answers 201 with an id that boots and builds, by template id or by name [L28] [L29] [L42]', async () => {
     const running = await startEmulator()
     const sandbox = await sandboxWithNote(running, 'kept')
     const unnamed = await sandbox.createSnapshot()
@@ -146,7 +146,7 @@ describe('Sandbox.listSnapshots', () => {
     for (const name of ['one:v2', 'other/one', 'two']) expect(await listed(running, { name })).toEqual([])
   })
 
-  test('has the snapshots that the list of templates has not', async () => {
+  test('has the snapshots that the list of templates has not [L42]', async () => {
     const running = await startEmulator()
     await build(running, 'built')
     const sandbox = await Sandbox.create('base', running.connection)

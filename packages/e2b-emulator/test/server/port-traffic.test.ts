@@ -52,7 +52,7 @@ function send(url: string, { host, method = 'GET', path = '/', headers = {}, bod
 const jsonOf = async (message: IncomingMessage): Promise<unknown> => JSON.parse(await text(message))
 
 describe('a port of a sandbox', () => {
-  test('is reached by host name: method, path, headers and body pass both ways', async () => {
+  test('is reached by host name: method, path, headers and body pass both ways [D37]', async () => {
     const { connection } = await withPorts(echo)
     const { sandboxId } = await Sandbox.create('base', connection)
     const host = `3000-${sandboxId}.localhost`
@@ -75,7 +75,7 @@ describe('a port of a sandbox', () => {
     expect((await send(connection.apiUrl, { host: '3000-inope.e2b.app' })).statusCode).toBe(403)
   })
 
-  test('is reached by the two headers, through fetch and handle too', async () => {
+  test('is reached by the two headers, through fetch and handle too [D37]', async () => {
     const { emulator, connection } = await withPorts(echo)
     const { sandboxId } = await Sandbox.create('base', connection)
     const headers = { 'E2b-Sandbox-Id': sandboxId, 'E2b-Sandbox-Port': '3000' }
@@ -119,7 +119,7 @@ describe('a port of a sandbox', () => {
     expect((await fetch(connection.sandboxUrl, { headers })).status).toBe(400)
   })
 
-  test('of a sandbox that is gone is a 502 that names the sandbox', async () => {
+  test('of a sandbox that is gone is a 502 that names the sandbox [D5]', async () => {
     const { emulator, connection } = await withPorts(echo)
     const sandbox = await Sandbox.create('base', connection)
     await sandbox.kill()
@@ -132,7 +132,7 @@ describe('a port of a sandbox', () => {
     })
   })
 
-  test('sees the masked Host where one is set, with the port filled in', async () => {
+  test('sees the masked Host where one is set, with the port filled in [D38]', async () => {
     const { emulator, connection } = await withPorts(echo)
     const network = { maskRequestHost: 'localhost:${PORT}' }
     const { sandboxId } = await Sandbox.create('base', { ...connection, network })
@@ -145,7 +145,7 @@ describe('without public traffic', () => {
   const closed = { network: { allowPublicTraffic: false } }
   const header = 'e2b-traffic-access-token'
 
-  test('a port wants the traffic token: 403 where it is missing or wrong', async () => {
+  test('a port wants the traffic token: 403 where it is missing or wrong [D37]', async () => {
     const { emulator, connection } = await withPorts(echo)
     const sandbox = await Sandbox.create('base', { ...connection, ...closed })
     const ask = (headers: Record<string, string>) =>
@@ -163,7 +163,7 @@ describe('without public traffic', () => {
     expect((await ask({ [header]: sandbox.trafficAccessToken ?? '' })).status).toBe(203)
   })
 
-  test('the daemon goes on checking its own token alone', async () => {
+  test('the daemon goes on checking its own token alone [D37]', async () => {
     const { connection } = await withPorts()
     const sandbox = await Sandbox.create('base', { ...connection, ...closed })
     expect((await sandbox.commands.run('true')).exitCode).toBe(0)

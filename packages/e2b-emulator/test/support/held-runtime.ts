@@ -14,7 +14,7 @@ interface Hold {
 export function createHeldRuntime(...[options]: Parameters<typeof createScriptedRuntime>): {
   readonly runtime: RuntimePort
   /** Holds the next machine that comes to this step. */
-  hold(step: Step): Hold
+  readonly hold: (step: Step) => Hold
 } {
   const scripted = createScriptedRuntime(options)
   const holds = new Map<Step, { enter(): void; readonly released: Promise<Error | undefined> }>()
