@@ -38,7 +38,10 @@ export function cutOnAbort(answer: Response, signal: AbortSignal, onOver: () => 
         else signal.addEventListener('abort', breakOff, { once: true, signal: ended.signal })
       },
       async pull(controller) {
-        const chunk = await reader.read()
+        const chunk = await reader.read().catch((error: unknown) => {
+          finish()
+          throw error
+        })
         if (ended.signal.aborted) return
         if (!chunk.done) {
           controller.enqueue(chunk.value)

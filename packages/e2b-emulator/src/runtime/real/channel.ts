@@ -110,7 +110,7 @@ export class MachineChannel {
       finish: () => {
         this.#calls.delete(id)
         // An idle machine does not keep the host's process alive.
-        if (this.#calls.size === 0) this.#socket.unref?.()
+        if (this.#calls.size === 0 && !this.#closed) this.#socket.unref?.()
       },
     }
   }
