@@ -1,3 +1,4 @@
 import { suite } from '../../vitest.shared.ts'
 
-export default suite()
+// Every test runs git a few dozen times.
+export default suite({ testTimeout: 120_000 })

@@ -10,7 +10,7 @@ export interface RemoteUrl {
 }
 
 /** What stands before the host, where every parser agrees on where it ends. */
-const user = /^https:\/\/[^/?#@]*@/i
+const user = /^https:\/\/[^/?#@]*@(?![^/?#]*@)/i
 
 /**
  * The URL of a checkout's remote as a clone URL. Credentials, which CI systems write into it, are left out.

@@ -13,7 +13,7 @@ import { present } from './present.ts'
 import { readRecord, recordOf, writeRecord } from './record.ts'
 import { readRemoteUrl } from './remote-url.ts'
 import { usage } from './usage.ts'
-import { tellChanges, tellExplanation } from './words.ts'
+import { tellChanges, tellError, tellExplanation } from './words.ts'
 
 /** What the program gets from its process. */
 export interface Surroundings {
@@ -25,13 +25,17 @@ export interface Surroundings {
   readonly say: (line: string) => void
 }
 
-/**
- * Carries out one command line.
- *
- * @returns the exit code: 0, or 1 where `--against` names another image
- * @throws ImageTagError, IdentityError where there is no name
- */
-export async function run({ args, environment, print, say }: Surroundings): Promise<0 | 1> {
+/** Carries out one command line; answers the exit code that `--help` describes. Whatever is wrong was said. */
+export async function run(surroundings: Surroundings): Promise<0 | 1 | 2> {
+  try {
+    return await carryOut(surroundings)
+  } catch (error) {
+    surroundings.say(tellError(error))
+    return 2
+  }
+}
+
+const carryOut = async ({ args, environment, print, say }: Surroundings): Promise<0 | 1> => {
   const options = readOptions(args, environment)
   if (options === 'help') {
     print(usage)

@@ -1,3 +1,5 @@
+import { isWarmboxError } from '@warmbox/identity'
+
 import type { Changes } from './changes.ts'
 import type { Difference, Explanation } from './explain.ts'
 
@@ -6,6 +8,12 @@ export function tellChanges({ paths }: Changes): string {
   const shown = paths.slice(0, 3).map(plain).join(', ')
   const more = paths.length > 3 ? ` and ${paths.length - 3} more` : ''
   return `The checkout is not what was committed (${shown}${more}): its tag ends in a digest of the changes.`
+}
+
+/** What went wrong and what to do instead; the stack where nobody foresaw it. */
+export function tellError(error: unknown): string {
+  if (!isWarmboxError(error)) return error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return `${error.message}${error.hint === undefined ? '' : `\n${error.hint}`} [${error.code}]`
 }
 
 /** Why one image is not the other, line by line. */
