@@ -12,6 +12,7 @@ export function createMilestones(output: Readable): Milestones {
   let pending = ''
   const state = { over: false }
   let wake: (() => void)[] = []
+  const next = () => new Promise<void>((resolve) => wake.push(resolve))
   const changed = () => {
     const waiting = wake
     wake = []
@@ -31,7 +32,7 @@ export function createMilestones(output: Readable): Milestones {
   output.once('error', end)
   return {
     async reached(line) {
-      while (!passed.has(line) && !state.over) await new Promise<void>((resolve) => wake.push(resolve))
+      while (!passed.has(line) && !state.over) await next()
       return passed.has(line)
     },
   }

@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { Duplex, Writable, type Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { RuntimeError } from '../port.ts'
 import { agentProgram } from './agent/program.ts'
 import { MachineChannel } from './channel.ts'
@@ -94,8 +95,12 @@ class ChildVessel implements Vessel {
     this.#hold(true)
     try {
       if (await this.#milestones.reached('init')) {
+        const [mounter] = childrenOf(childrenOf(this.#child.pid)[0])
         this.#order.end(`${directory}\n${hostname}\n`)
-        if (await this.#milestones.reached('mounted')) return
+        if (await this.#milestones.reached('mounted')) {
+          await ended(mounter)
+          return
+        }
       }
       await this.kill()
       // All it had to say.
@@ -112,7 +117,7 @@ class ChildVessel implements Vessel {
       this.#child.ref()
       try {
         // Init takes every process of its namespace with it and is only gone after them, and unshare waits for init.
-        process.kill(initOf(pid) ?? pid, 'SIGKILL')
+        process.kill(childrenOf(pid)[0] ?? pid, 'SIGKILL')
       } catch (error) {
         // ESRCH: it ended by itself just now.
         if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
@@ -136,13 +141,21 @@ function holdStream(stream: ((Readable | Writable) & { ref?(): void; unref?(): v
   else stream?.unref?.()
 }
 
-/** The host's id of the machine's first process; undefined while unshare has not forked yet or when it has ended. */
-function initOf(pid: number): number | undefined {
+/** The host's ids of the children of a process, oldest first; none where it has ended. */
+function childrenOf(pid: number | undefined): number[] {
+  if (pid === undefined) return []
   try {
-    const [first] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-    return first ? Number(first) : undefined
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) return []
     throw error
   }
+}
+
+/**
+ * Resolves once a process has ended, which is its very next step. It is the last with the power to mount, and nothing of
+ * the image may run beside it.
+ */
+async function ended(pid: number | undefined): Promise<void> {
+  while (pid !== undefined && existsSync(`/proc/${pid}`)) await sleep(1)
 }
