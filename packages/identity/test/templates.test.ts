@@ -64,6 +64,40 @@ describe('mountableTemplateId', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
+  test.each(['0.0.0', '0.12.18', '24.0.0', '24.0.1', '10.10.10', '99999.99999.99999'])(
+    'takes Node.js %s',
+    (nodeVersion) => {
+      expect(mountableTemplateText({ nodeVersion })).toContain(`nodeVersion ${nodeVersion.length}:${nodeVersion}\n`)
+    },
+  )
+
+  test.each([
+    '',
+    '24.20',
+    '00.20.0',
+    '24.00.0',
+    '24..0',
+    '.20.0',
+    '24.20.',
+    '123456.20.0',
+    '24.123456.0',
+    '24x20.0',
+    '24.20x0',
+    '24.20.0x',
+    '-1.20.0',
+    '24.+2.0',
+    '24.20.1e1',
+    '24.20.0x0',
+    ' 24.20.0',
+    '24.20.0 ',
+    '２４.20.0',
+    '٢٤.20.0',
+  ])('refuses Node.js %j', (nodeVersion) => {
+    expect(() => mountableTemplateId({ nodeVersion })).toThrow(
+      expect.objectContaining({ code: 'NODE_VERSION_INVALID', field: 'nodeVersion' }),
+    )
+  })
+
   test.each([
     [{ nodeVersion: '24' }, 'NODE_VERSION_INVALID', 'nodeVersion'],
     [{ nodeVersion: 'lts' }, 'NODE_VERSION_INVALID', 'nodeVersion'],
