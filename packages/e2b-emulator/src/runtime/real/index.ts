@@ -1,2 +1,2 @@
-export { createRealRuntime } from './runtime.ts'
+export { createRealRuntime, type RealRuntimeOptions } from './runtime.ts'
 export { probeNamespaces } from './probe.ts'

@@ -10,7 +10,7 @@ import {
 import { writeBaseImage } from './base-image.ts'
 import { ImageStore } from './image-store.ts'
 import { RealMachine } from './machine.ts'
-import { baseLayer } from './mount-plan.ts'
+import { baseLayer, type Storage } from './mount-plan.ts'
 import { describeChoice, probeStorage } from './probe.ts'
 import { inspectScript } from './scripts.ts'
 import { Standby } from './standby.ts'
@@ -22,6 +22,8 @@ export interface RealRuntimeOptions {
   readonly dataDirectory: string
   /** PEM certificates every image trusts besides those of the host. */
   readonly certificateAuthorities: readonly string[]
+  /** How images are kept and machines get their files. Default: the best the data directory can carry. */
+  readonly storage?: Storage | undefined
 }
 
 /**
@@ -34,7 +36,7 @@ export async function createRealRuntime(options: RealRuntimeOptions): Promise<Ru
   const userNamespace = await createUserNamespace()
   let workspace: Workspace | undefined
   try {
-    const storage = await probeStorage(options.dataDirectory, userNamespace)
+    const storage = options.storage ?? (await probeStorage(options.dataDirectory, userNamespace))
     workspace = createWorkspace(options.dataDirectory, storage, userNamespace)
     const tools = writeBaseImage({
       directory: join(workspace.directory, baseLayer),
