@@ -54,7 +54,9 @@ export class Relay {
       case 'sandbox-duplicate':
         this.#printer.detail(`sandbox ${event.sandboxId} has the same id as ${event.keptSandboxId}`)
         return
-      // The walk itself says when a session connects, or ends.
+      // The walk itself says when a session connects, or ends; rungs and sandboxes are told in their own words.
+      case 'create':
+      case 'resolution-end':
       case 'sandbox-connected':
       case 'sandbox-stopped':
       case 'sandbox-destroyed':

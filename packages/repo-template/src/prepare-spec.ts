@@ -35,14 +35,20 @@ export const prepareSpec = async (options: ResolvedOptions, context: ResolveCont
     return refuse(options, context, name, { code: 'ACCESS_REFUSED', message: answer.reason, cause: answer.cause })
   }
   const { access, repository } = answer
-  const [head, environment] = await Promise.all([
+  const naming = async () => {
+    const environment = await readBuildEnvironment(options, signal)
+    const identity = { ...options.identity, cloneUrl: access.cloneUrl, buildEnv: environment.buildEnv }
+    const name = repoTemplateName(identity, options.naming)
+    // The name needs no commit, so the template's tags can be read while the head is looked up.
+    if (environment.failure === undefined) context.expectName?.(name)
+    return { environment, identity, name }
+  }
+  const [head, { environment, identity, name }] = await Promise.all([
     options.sha === undefined
       ? findHead(options, access, signal)
       : { status: 'found' as const, sha: options.sha, cloneUrl: access.cloneUrl },
-    readBuildEnvironment(options, signal),
+    naming(),
   ])
-  const identity = { ...options.identity, cloneUrl: access.cloneUrl, buildEnv: environment.buildEnv }
-  const name = repoTemplateName(identity, options.naming)
   if (environment.failure !== undefined) return refuse(options, context, name, environment.failure)
 
   const inputs = { options, repository, identity }

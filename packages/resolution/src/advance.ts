@@ -1,81 +1,156 @@
+import type { Clock } from './clock.ts'
+import { ResolutionError } from './errors.ts'
 import type { ResolutionListener } from './events.ts'
+import { claimLease, type LeaseHold, leaseKey } from './hold-lease.ts'
+import type { BuildLease } from './lease.ts'
 import { splitRef } from './refs.ts'
 import type { BuildTarget } from './target.ts'
 import type { TagAssignment, TemplateApi } from './template-api.ts'
 
-interface AdvanceContext {
+export interface AdvanceContext {
   readonly api: TemplateApi
+  readonly lease: BuildLease
+  readonly clock: Clock
+  readonly random: () => number
   readonly signal: AbortSignal
   readonly emit: ResolutionListener
 }
 
+/** Chooses among a target's tags those to be moved. */
+export type TagSelection = (
+  target: Pick<BuildTarget, 'ref' | 'buildTags'>,
+  assigned: readonly TagAssignment[],
+) => readonly string[]
+
+/** Moving tags takes its holder a head lookup and a request; more than these pauses is a holder that hangs. */
+const MOST_LEASE_PAUSES = 40
+const LEASE_PAUSE_MS = 250
+
 /**
  * Moves the target's tags to its newest ready build, unless its content is no longer the current one. Call it only
  * after the build was seen ready.
+ *
+ * The currency is asked while the lease of the template's tags is held, so among the holders of one lease the answers
+ * and the moves have the same order: tags follow the head and never go back. Without a lease in common the gap is as
+ * long as the request that moves them.
  * @returns the error that kept the tags where they were; a build is good without them. An abort rejects.
  */
-export async function advance(target: BuildTarget, { api, signal, emit }: AdvanceContext): Promise<unknown> {
-  const { ref, buildTags: tags, isCurrent } = target
-  if (tags.length === 0) return undefined
+export const advance = (target: BuildTarget, context: AdvanceContext): Promise<unknown> =>
+  told(target, context, async () => {
+    if (target.buildTags.length > 0) await moveTags(target, context)
+  })
+
+/**
+ * Moves what of the target's tags is selected: to catch up on an advance that did not happen, because the process that
+ * built `ref` ended before or the call failed, and not to move again what somebody else moved already.
+ * @returns as {@link advance} does
+ */
+export const catchUp = (target: BuildTarget, context: AdvanceContext, select: TagSelection): Promise<unknown> =>
+  told(target, context, async () => {
+    const { api, signal } = context
+    const { buildTags, ref } = target
+    if (buildTags.length === 0) return
+    const assigned = await api.tags(splitRef(ref).name, signal)
+    const tags = select(target, assigned ?? [])
+    if (tags.length > 0) await moveTags({ ...target, buildTags: tags }, context)
+  })
+
+/** As {@link catchUp}, for targets with `isCurrent` only: nothing else could tell an old build from the current one. */
+export const heal = (target: BuildTarget, context: AdvanceContext, select: TagSelection): Promise<unknown> =>
+  target.isCurrent === undefined ? Promise.resolve(undefined) : catchUp(target, context, select)
+
+async function told(
+  { buildTags: tags, redactor, ref }: BuildTarget,
+  { emit, signal }: AdvanceContext,
+  work: () => Promise<void>,
+): Promise<unknown> {
   try {
-    if (isCurrent !== undefined && !(await isCurrent(signal))) {
-      emit({ type: 'advance', ref, tags, outcome: 'superseded' })
-      return undefined
-    }
-    await api.assignTags(ref, tags, signal)
-    emit({ type: 'advance', ref, tags, outcome: 'moved' })
+    await work()
     return undefined
   } catch (error) {
     signal.throwIfAborted()
     const reason = error instanceof Error ? error.message : String(error)
     emit({ type: 'advance', ref, tags, outcome: 'failed', reason })
-    return target.redactor.error(error)
+    return redactor.error(error)
   }
 }
 
-/**
- * The tags that were left behind: those that point elsewhere since before `ref` was requested. A tag that was moved
- * later is left alone, because somebody moved it on purpose.
- */
-export function tagsLeftBehind(
-  target: Pick<BuildTarget, 'ref' | 'buildTags'>,
-  assigned: readonly TagAssignment[],
-): readonly string[] {
-  const own = assigned.find(({ tag }) => tag === splitRef(target.ref).tag)
-  if (own === undefined) return []
-  return target.buildTags.filter((tag) => {
-    const pointer = assigned.find((assignment) => assignment.tag === tag)
-    return (
-      pointer === undefined ||
-      (pointer.buildId !== own.buildId && pointer.createdAt.getTime() < own.createdAt.getTime())
-    )
+async function moveTags(target: BuildTarget, context: AdvanceContext): Promise<void> {
+  const { api, emit, signal } = context
+  const { buildTags: tags, isCurrent, ref } = target
+  // Without an order among builds there is none to keep.
+  if (isCurrent === undefined) {
+    await api.assignTags(ref, tags, signal)
+    emit({ type: 'advance', ref, tags, outcome: 'moved' })
+    return
+  }
+  const lease = await waitForLease(ref, context)
+  try {
+    if (!(await isCurrent(signal))) {
+      emit({ type: 'advance', ref, tags, outcome: 'superseded' })
+      return
+    }
+    if (!lease.isHeld()) throw outOfTurn(ref, 'was lost')
+    await api.assignTags(ref, tags, signal)
+    emit({ type: 'advance', ref, tags, outcome: 'moved' })
+  } finally {
+    await lease.release()
+  }
+}
+
+async function waitForLease(ref: string, context: AdvanceContext): Promise<LeaseHold> {
+  const { api, clock, random, signal } = context
+  const key = leaseKey(api.scope, 'tags', splitRef(ref).name)
+  for (let pauses = 0; pauses < MOST_LEASE_PAUSES; pauses += 1) {
+    const claimed = await claimLease(key, ref, context)
+    if (claimed !== 'taken') return claimed
+    await clock.sleep(LEASE_PAUSE_MS * (0.5 + random()), signal)
+  }
+  throw outOfTurn(ref, 'is not given up by its holder')
+}
+
+const outOfTurn = (ref: string, why: string): ResolutionError =>
+  new ResolutionError({
+    code: 'CONFLICT',
+    message: `The tags of '${ref}' stay where they are: the lease to move them ${why}`,
+    hint: 'The next session or refresh moves them',
   })
+
+/**
+ * The tags that were left behind: those that point elsewhere since before `ref` was requested, or to a build that was
+ * requested later, as after a head that went back. A tag that was moved later to an older build is left alone, because
+ * somebody moved it on purpose: a rollback lasts until the next head is built.
+ */
+export const tagsLeftBehind: TagSelection = ({ buildTags, ref }, assigned) => {
+  const own = assigned.find(({ tag }) => tag === splitRef(ref).tag)
+  if (own === undefined) return []
+  const ownTime = own.createdAt.getTime()
+  return buildTags.filter((tag) => {
+    const pointer = assigned.find((assignment) => assignment.tag === tag)
+    if (pointer === undefined) return true
+    if (pointer.buildId === own.buildId) return false
+    const requestedAt = requestTime(pointer.buildId, buildTags, assigned)
+    return pointer.createdAt.getTime() < ownTime || (requestedAt !== undefined && requestedAt > ownTime)
+  })
+}
+
+/** A build gets its own tag when it is requested; tags that move say nothing about that. */
+function requestTime(
+  buildId: string,
+  moving: readonly string[],
+  assigned: readonly TagAssignment[],
+): number | undefined {
+  const times = assigned
+    .filter((assignment) => assignment.buildId === buildId && !moving.includes(assignment.tag))
+    .map(({ createdAt }) => createdAt.getTime())
+  return times.length === 0 ? undefined : Math.min(...times)
 }
 
 /** The tags that point to another build than `ref` does, whenever they were moved. */
-export function tagsElsewhere(
-  target: Pick<BuildTarget, 'ref' | 'buildTags'>,
-  assigned: readonly TagAssignment[],
-): readonly string[] {
-  const own = assigned.find(({ tag }) => tag === splitRef(target.ref).tag)
-  return target.buildTags.filter((tag) => {
+export const tagsElsewhere: TagSelection = ({ buildTags, ref }, assigned) => {
+  const own = assigned.find(({ tag }) => tag === splitRef(ref).tag)
+  return buildTags.filter((tag) => {
     const pointer = assigned.find((assignment) => assignment.tag === tag)
     return own === undefined || pointer?.buildId !== own.buildId
   })
-}
-
-/**
- * Catches up on an advance that did not happen: the process that built `ref` ended before, or the call failed. Only for
- * targets with `isCurrent`, since nothing else could tell an old build from the current one.
- */
-export async function heal(
-  target: BuildTarget,
-  context: AdvanceContext,
-  select: typeof tagsLeftBehind,
-): Promise<unknown> {
-  const { buildTags, isCurrent, ref } = target
-  if (buildTags.length === 0 || isCurrent === undefined) return undefined
-  const assigned = await context.api.tags(splitRef(ref).name, context.signal)
-  const tags = select(target, assigned ?? [])
-  return tags.length === 0 ? undefined : advance({ ...target, buildTags: tags }, context)
 }

@@ -1,31 +1,42 @@
-import type { ResolutionError } from './errors.ts'
+import { ResolutionError } from './errors.ts'
 import type { BuildHandle } from './template-api.ts'
 import { unreachable } from './unreachable.ts'
 
 /**
- * How one ref gets a build, as a function from what happened to what to do next. First look, so that a running build is
- * joined and never started twice; after every failure look again, because somebody else's build may have replaced it.
+ * How one ref gets a build, as a function from what happened to what to do next. Look first, so that a running build is
+ * joined and never started twice; start only while the ref's lease is held and after looking with it; after every
+ * failure look again, because somebody else's build may have replaced it.
  */
 export type BuildStep =
+  /** Claim the lease of the ref. It is kept for as long as the steps are `look` and `start`. */
+  | { readonly do: 'claim' }
   /** Read the newest build of the ref and its state. */
   | { readonly do: 'look' }
   /** Wait for a build. `ours`: it was requested here. */
   | { readonly do: 'await'; readonly build: BuildHandle; readonly ours: boolean }
   /** Request and start a build. */
   | { readonly do: 'start' }
-  /** Wait a moment, then look again. */
+  /** Wait a moment. `failures`: how many came before it; none where somebody else has the lease. */
   | { readonly do: 'pause'; readonly failures: number }
   | { readonly do: 'finish'; readonly how: 'built' | 'joined' }
   | { readonly do: 'fail'; readonly failure: ResolutionError }
 
 /** The newest build of the ref. */
 export type Found =
-  | { readonly kind: 'none' }
+  /** `isNameKnown`: the account has the template, only no build under this tag. */
+  | { readonly kind: 'none'; readonly isNameKnown: boolean }
   | { readonly kind: 'ready' }
   | { readonly kind: 'running'; readonly build: BuildHandle; readonly ours: boolean; readonly abandoned: boolean }
+  /** `isFresh`: it failed so lately, or for such a reason, that another build would fail as well. */
+  | { readonly kind: 'broken'; readonly failure: ResolutionError; readonly isFresh: boolean }
 
 export type BuildEvent =
   | { readonly kind: 'begun' }
+  | { readonly kind: 'claimed' }
+  /** Somebody else holds the lease. */
+  | { readonly kind: 'taken' }
+  /** Before the build was started the lease was lost, or somebody without it requested another one. */
+  | { readonly kind: 'lost' }
   | { readonly kind: 'found'; readonly found: Found }
   | { readonly kind: 'started'; readonly build: BuildHandle }
   | { readonly kind: 'paused' }
@@ -38,37 +49,73 @@ export type BuildEvent =
   | { readonly kind: 'ready'; readonly ours: boolean }
   | { readonly kind: 'failed'; readonly failure: ResolutionError }
 
-export interface BuildMemory {
+/** What is known before the first look. */
+export interface BuildWish {
+  readonly ref: string
   /** A ready build does not count: it was found unusable, or a fresh one is asked for. */
   readonly force: boolean
+  /** Neither a failure the platform tells of nor one remembered here keeps the ref from being built. */
+  readonly despiteFailure: boolean
+  /** A failure of this process's that another build would probably repeat now. */
+  readonly remembered: string | undefined
+}
+
+export interface BuildMemory extends BuildWish {
+  readonly lease: 'unclaimed' | 'held' | 'taken'
   readonly failures: number
   /** The failure to report if nothing else helps. */
   readonly last: ResolutionError | undefined
   /** A pause was made since the last failure. */
   readonly rested: boolean
+  /** `contested`: it was not known, and yet a request was refused as if it were somebody's. */
+  readonly name: 'unknown' | 'known' | 'contested'
 }
 
-export const newBuildMemory = (force: boolean): BuildMemory => ({ force, failures: 0, last: undefined, rested: true })
+export const newBuildMemory = (wish: BuildWish): BuildMemory => ({
+  ...wish,
+  lease: 'unclaimed',
+  failures: 0,
+  last: undefined,
+  rested: true,
+  name: 'known',
+})
 
 /** Failures of the platform's that are tried again before the ref counts as failed. */
 export const MOST_FAILURES = 3
 
+interface Next {
+  readonly memory: BuildMemory
+  readonly step: BuildStep
+}
+
 /** What the event means, and what to do about it. */
-export function nextBuildStep(memory: BuildMemory, event: BuildEvent): { memory: BuildMemory; step: BuildStep } {
-  const stay = (step: BuildStep) => ({ memory, step })
+export function nextBuildStep(memory: BuildMemory, event: BuildEvent): Next {
+  const { memory: after, step } = decide(memory, event)
+  const keepsLease = step.do === 'look' || step.do === 'start'
+  return { memory: keepsLease ? after : { ...after, lease: 'unclaimed' }, step }
+}
+
+function decide(memory: BuildMemory, event: BuildEvent): Next {
   switch (event.kind) {
     case 'begun':
-      return stay({ do: 'look' })
+      return { memory, step: { do: 'claim' } }
+    case 'lost':
+      // Counted, so that two who go on outrunning each other come to an end.
+      return { memory: { ...failedOnce(memory, outrun(memory.ref)), rested: true }, step: { do: 'claim' } }
+    case 'claimed':
+      return { memory: { ...memory, lease: 'held' }, step: { do: 'look' } }
+    case 'taken':
+      return { memory: { ...memory, lease: 'taken' }, step: { do: 'look' } }
     case 'paused':
-      return { memory: { ...memory, rested: true }, step: { do: 'look' } }
+      return { memory: { ...memory, rested: true }, step: { do: 'claim' } }
     case 'started':
-      return stay({ do: 'await', build: event.build, ours: true })
+      return { memory, step: { do: 'await', build: event.build, ours: true } }
     case 'found':
-      return stay(afterLook(memory, event.found))
+      return afterLook(memory, event.found)
     case 'refused':
       return afterRefusal(memory, event.during, event.failure)
     case 'ready':
-      return stay({ do: 'finish', how: event.ours ? 'built' : 'joined' })
+      return { memory, step: { do: 'finish', how: event.ours ? 'built' : 'joined' } }
     case 'failed':
       return afterFailedBuild(memory, event.failure)
     default:
@@ -76,27 +123,76 @@ export function nextBuildStep(memory: BuildMemory, event: BuildEvent): { memory:
   }
 }
 
-function afterLook(memory: BuildMemory, found: Found): BuildStep {
+function afterLook(memory: BuildMemory, found: Found): Next {
   switch (found.kind) {
     case 'ready':
       // After a failure a ready build is news, whoever made it.
-      return memory.force && memory.failures === 0 ? { do: 'start' } : { do: 'finish', how: 'joined' }
+      return memory.force && memory.failures === 0
+        ? startWithLease(memory)
+        : { memory, step: { do: 'finish', how: 'joined' } }
     case 'running':
-      return found.abandoned ? startOrGiveUp(memory) : { do: 'await', build: found.build, ours: found.ours }
+      return found.abandoned
+        ? startOrGiveUp(memory)
+        : { memory, step: { do: 'await', build: found.build, ours: found.ours } }
+    case 'broken':
+      return found.isFresh && isDeterred(memory)
+        ? { memory, step: { do: 'fail', failure: backoff(memory.ref, found.failure) } }
+        : startOrGiveUp(memory)
     case 'none':
-      return startOrGiveUp(memory)
+      return afterFindingNone(memory, found.isNameKnown)
     default:
       return unreachable(found)
   }
 }
 
-function startOrGiveUp({ failures, last, rested }: BuildMemory): BuildStep {
-  if (failures >= MOST_FAILURES && last !== undefined) return { do: 'fail', failure: last }
-  return rested ? { do: 'start' } : { do: 'pause', failures }
+/** Who registers a new name a moment after somebody else did is told that it is not theirs. By now it is. */
+function afterFindingNone(memory: BuildMemory, isNameKnown: boolean): Next {
+  if (memory.name === 'contested' && !isNameKnown && memory.last !== undefined) {
+    return { memory, step: { do: 'fail', failure: memory.last } }
+  }
+  return startOrGiveUp({ ...memory, name: isNameKnown ? 'known' : 'unknown' })
 }
 
+/** Once a build was tried here, what the platform tells of is that build, or came after it. */
+const isDeterred = ({ despiteFailure, force, failures }: BuildMemory): boolean =>
+  !despiteFailure && !force && failures === 0
+
+function startOrGiveUp(memory: BuildMemory): Next {
+  const { failures, last, ref, remembered, rested } = memory
+  if (failures >= MOST_FAILURES && last !== undefined) return { memory, step: { do: 'fail', failure: last } }
+  if (!rested) return { memory, step: { do: 'pause', failures } }
+  if (remembered !== undefined && isDeterred(memory)) {
+    return { memory, step: { do: 'fail', failure: backoff(ref, { message: remembered }) } }
+  }
+  return startWithLease(memory)
+}
+
+function startWithLease(memory: BuildMemory): Next {
+  switch (memory.lease) {
+    case 'held':
+      return { memory, step: { do: 'start' } }
+    case 'unclaimed':
+      return { memory, step: { do: 'claim' } }
+    case 'taken':
+      return { memory, step: { do: 'pause', failures: 0 } }
+    default:
+      return unreachable(memory.lease)
+  }
+}
+
+const backoff = (ref: string, { message, step }: { readonly message: string; readonly step?: string | undefined }) =>
+  new ResolutionError({
+    code: 'BUILD_BACKOFF',
+    message: `'${ref}' is not built again yet: ${message}`,
+    hint: 'It is tried again after a while, when the ref changes, or by an explicit refresh',
+    step,
+  })
+
+const outrun = (ref: string): ResolutionError =>
+  new ResolutionError({ code: 'CONFLICT', message: `Another build of '${ref}' was requested at the same time` })
+
 /** A numbered step is the template's own: a further build would repeat it. Everything else is the platform's doing. */
-function afterFailedBuild(memory: BuildMemory, failure: ResolutionError): { memory: BuildMemory; step: BuildStep } {
+function afterFailedBuild(memory: BuildMemory, failure: ResolutionError): Next {
   if (failure.code === 'BUILD_STEP_FAILED') return { memory, step: { do: 'fail', failure } }
   return { memory: failedOnce(memory, failure), step: { do: 'look' } }
 }
@@ -112,7 +208,7 @@ function afterRefusal(
   memory: BuildMemory,
   during: 'look' | 'request' | 'start' | 'wait',
   failure: ResolutionError,
-): { memory: BuildMemory; step: BuildStep } {
+): Next {
   // Without knowing what runs, starting a build could kill somebody else's.
   if (during === 'look') return { memory, step: { do: 'fail', failure } }
   switch (failure.code) {
@@ -126,11 +222,13 @@ function afterRefusal(
       return { memory, step: { do: 'fail', failure } }
     // Losing a race answers with either of these; what runs now decides, and without a rival they are final.
     case 'FORBIDDEN':
-    case 'BAD_REQUEST':
-      if (during === 'request') {
-        return { memory: { ...memory, failures: MOST_FAILURES, last: failure, rested: false }, step: { do: 'look' } }
-      }
-      return { memory: failedOnce(memory, failure), step: { do: 'look' } }
+    case 'BAD_REQUEST': {
+      if (during !== 'request') return { memory: failedOnce(memory, failure), step: { do: 'look' } }
+      const isContested = failure.code === 'FORBIDDEN' && memory.name === 'unknown'
+      const name = isContested ? 'contested' : memory.name
+      const failures = isContested ? memory.failures + 1 : MOST_FAILURES
+      return { memory: { ...memory, name, failures, last: failure, rested: false }, step: { do: 'look' } }
+    }
     case 'NOT_FOUND':
     case 'CONFLICT':
     case 'SERVICE_BUSY':

@@ -1,17 +1,22 @@
-import { classifyBootError } from './classify.ts'
-import { heal, tagsLeftBehind } from './advance.ts'
-import { inBackground } from './background.ts'
+import { Aftermath } from './aftermath.ts'
+import type { BootAnswer } from './boot-once.ts'
 import { isAccountFailure } from './code-classes.ts'
+import { describeError } from './describe-error.ts'
 import { AttemptLog, createEmitter } from './emitter.ts'
-import { ResolutionError, withAttempts } from './errors.ts'
+import { isResolutionError, noteAttempts, type ResolutionError, withAttempts } from './errors.ts'
 import type { Attempt, ResolutionListener, Rung } from './events.ts'
+import { finalError } from './final-error.ts'
+import type { Goal } from './goal.ts'
 import {
   type BuildOutcome,
   type Candidate,
+  type CandidateFacts,
   type Facts,
   learn,
+  type Listed,
   MOST_STEPS,
   NO_FACTS,
+  type NoAnswer,
   nextStep,
   type Readiness,
   type Role,
@@ -19,9 +24,9 @@ import {
 } from './ladder.ts'
 import { obtain } from './obtain.ts'
 import type { ResolvedOptions } from './options.ts'
-import { type PreparedLadder, prepareLadder } from './prepare.ts'
-import type { TemplateSpec } from './spec.ts'
-import type { BuildTarget } from './target.ts'
+import type { Preparation } from './prepare-resolution.ts'
+import { createRedactor } from './redact.ts'
+import { splitRef } from './refs.ts'
 
 export interface BootResult<T> {
   readonly value: T
@@ -32,29 +37,43 @@ export interface BootResult<T> {
   readonly attempts: readonly Attempt[]
 }
 
-/** What is done with a ref that should work. */
-export interface Goal<T> {
-  readonly outcome: 'booted' | 'resolved'
-  readonly boot: (candidate: Candidate, ref: string, signal: AbortSignal, rung: Rung) => Promise<T>
-  /** Booting finds out by itself whether a ref is ready, so a question that failed is no end. */
-  readonly isAskedAgain: boolean
-}
+type StepOf<Kind extends Step['do']> = Extract<Step, { do: Kind }>
 
 /** Takes one step of the ladder after the other until a boot succeeds or nothing is left. */
 export async function climb<T>(
-  spec: TemplateSpec | undefined,
+  prepare: () => Promise<Preparation>,
   options: ResolvedOptions,
   goal: Goal<T>,
 ): Promise<BootResult<T>> {
-  options.signal.throwIfAborted()
-  const ladder = await prepareLadder(spec, options)
-  return new Climb(ladder, options, goal).run()
+  const { clock, onEvent, signal } = options
+  const startedAt = clock.now()
+  const elapsed = (): number => Math.max(0, clock.now() - startedAt)
+  let emit = createEmitter(onEvent, createRedactor([]))
+  try {
+    signal.throwIfAborted()
+    const preparation = await prepare()
+    emit = createEmitter(onEvent, preparation.ladder.redactor)
+    const { step, value, attempts } = await new Climb(preparation, options, goal, emit).run()
+    const { ref, rung } = step
+    const outcome = goal.kind === 'boot' ? 'booted' : 'resolved'
+    emit({ type: 'resolution-end', outcome, rung, ref, durationMs: elapsed() })
+    new Aftermath(preparation.ladder.targets, options, emit).follow(step)
+    return { value, ref, rung, attempts }
+  } catch (error) {
+    const outcome = signal.aborted ? 'aborted' : 'failed'
+    emit({ type: 'resolution-end', outcome, ...describeError(error), durationMs: elapsed() })
+    throw error
+  }
 }
 
-type Booted<T> = { readonly value: T } | 'unusable'
+interface Climbed<T> {
+  readonly step: StepOf<'boot'>
+  readonly value: T
+  readonly attempts: readonly Attempt[]
+}
 
 class Climb<T> {
-  readonly #ladder: PreparedLadder
+  readonly #preparation: Preparation
   readonly #options: ResolvedOptions
   readonly #goal: Goal<T>
   readonly #emit: ResolutionListener
@@ -62,93 +81,131 @@ class Climb<T> {
   #facts: Facts = NO_FACTS
   #lastError: unknown
 
-  constructor(ladder: PreparedLadder, options: ResolvedOptions, goal: Goal<T>) {
-    this.#ladder = ladder
+  constructor(preparation: Preparation, options: ResolvedOptions, goal: Goal<T>, emit: ResolutionListener) {
+    this.#preparation = preparation
     this.#options = options
     this.#goal = goal
-    this.#emit = createEmitter(options.onEvent, ladder.redactor)
-    this.#log = new AttemptLog(this.#emit, ladder.redactor, () => options.clock.now())
+    this.#emit = emit
+    this.#log = new AttemptLog(emit, preparation.ladder.redactor, () => options.clock.now())
   }
 
-  async run(): Promise<BootResult<T>> {
+  async run(): Promise<Climbed<T>> {
     this.#tellBeforehand()
     for (let steps = 0; steps < MOST_STEPS; steps += 1) {
       this.#options.signal.throwIfAborted()
-      const step = nextStep(this.#ladder.candidates, this.#facts)
+      const step = nextStep(this.#preparation.ladder.candidates, this.#facts)
       switch (step.do) {
+        case 'list':
+          this.#list(step)
+          break
         case 'ask':
           await this.#ask(step)
           break
         case 'build':
-          await this.#build(step)
+          this.#learn(step.role, { [step.fact]: await this.#build(step) })
           break
         case 'skip':
           this.#skip(step)
           break
         case 'boot': {
-          const booted = await this.#boot(step)
-          if (booted !== 'unusable') {
-            return { value: booted.value, ref: step.ref, rung: step.rung, attempts: this.#log.all }
-          }
+          const answer = await this.#boot(step)
+          if (answer.kind === 'booted') return { step, value: answer.value, attempts: this.#log.all }
           break
         }
         case 'give-up':
-          throw this.#exhausted(step.because)
+          throw this.#finalError(step.because)
       }
     }
-    throw this.#exhausted('exhausted')
+    throw this.#finalError('exhausted')
   }
 
   #tellBeforehand(): void {
-    const { refused, warnings } = this.#ladder
-    for (const warning of warnings) this.#emit(warning)
-    if (refused === undefined) return
-    const { ref, code, message } = refused
-    this.#log.add({ rung: 'exact', ref, outcome: 'refused', code, reason: message })
-    this.#emit({ type: 'warning', code, message, ref })
+    const { events, ladder } = this.#preparation
+    for (const event of events) this.#emit(event)
+    if (ladder.refused !== undefined) {
+      const { ref, code, message } = ladder.refused
+      this.#log.add({ rung: 'exact', ref, outcome: 'refused', code, reason: message })
+      this.#emit({ type: 'warning', code, message, ref })
+    }
+    if (ladder.unresolved !== undefined) {
+      const { ref, code, message } = ladder.unresolved
+      this.#log.add({ rung: 'exact', ref, outcome: 'failed', code, reason: message })
+      this.#emit({ type: 'warning', code, message, ...(ref === '' ? {} : { ref }) })
+    }
   }
 
-  async #ask({ fact, ref, role, rung }: Extract<Step, { do: 'ask' }>): Promise<void> {
-    const readiness = await this.#readiness(ref)
-    this.#facts = learn(this.#facts, role, fact, readiness)
+  #learn(role: Role, answers: CandidateFacts): void {
+    this.#facts = learn(this.#facts, role, answers)
+  }
+
+  /** The answer was fetched while the spec was determined. */
+  #list({ ref, role, rung, staleRef }: StepOf<'list'>): void {
+    const { name } = splitRef(ref)
+    const listing = this.#preparation.listings.get(name)
+    if (listing === undefined) throw new TypeError(`The tags of '${name}' were not listed`)
+    let listedOf: (wanted: string) => Listed
+    if (listing.kind === 'failed') {
+      const answer = this.#noAnswer(listing.error, rung, ref)
+      listedOf = () => answer
+    } else {
+      const tags = new Set(listing.tags?.map(({ tag }) => tag))
+      listedOf = (wanted) => (tags.has(splitRef(wanted).tag) ? 'listed' : 'unlisted')
+    }
+    const listed = listedOf(ref)
+    if (listed === 'unlisted') this.#logMissing(rung, ref)
+    if (staleRef === undefined || splitRef(staleRef).name !== name) {
+      this.#learn(role, { listed })
+      return
+    }
+    const staleListed = listedOf(staleRef)
+    if (staleListed === 'unlisted' && listed === 'unlisted') this.#logMissing('stale', staleRef)
+    this.#learn(role, { listed, staleListed })
+  }
+
+  async #ask({ fact, ref, role, rung }: StepOf<'ask'>): Promise<void> {
+    const readiness = await this.#readiness(rung, ref)
+    this.#learn(role, { [fact]: readiness })
     if (readiness === 'foreign') {
       const reason = 'The name belongs to another account'
       this.#log.add({ rung, ref, outcome: 'refused', code: 'TEMPLATE_FOREIGN', reason })
     }
-    // Fallback and default go on to be built on the same rung, which tells how that ended.
-    if (readiness === 'missing' && (rung === 'exact' || rung === 'stale')) {
-      this.#log.add({ rung, ref, outcome: 'missing' })
-    }
+    if (readiness === 'missing') this.#logMissing(rung, ref)
   }
 
-  async #readiness(ref: string): Promise<Readiness> {
+  /** Fallback and default go on to be built on the same rung, which tells how that ended. */
+  #logMissing(rung: Rung, ref: string): void {
+    const isTold = this.#log.has(rung, ref)
+    if ((rung === 'exact' || rung === 'stale') && !isTold) this.#log.add({ rung, ref, outcome: 'missing' })
+  }
+
+  async #readiness(rung: Rung, ref: string): Promise<Readiness> {
     const { api, signal } = this.#options
     try {
       return await api.status(ref, signal)
     } catch (error) {
-      if (!this.#isDegradable(error) || !this.#goal.isAskedAgain) throw this.#withAttempts(error)
-      this.#lastError = error
-      return 'unanswered'
+      return this.#noAnswer(error, rung, ref)
     }
   }
 
-  async #build({ fact, force, ref, role, rung }: Extract<Step, { do: 'build' }>): Promise<void> {
-    const outcome = await this.#obtain(role, rung, ref, force)
-    this.#facts = learn(this.#facts, role, fact, outcome)
+  /** @throws the error, where it is not about this question alone */
+  #noAnswer(error: unknown, rung: Rung, ref: string): NoAnswer {
+    if (!this.#isDegradable(error) || this.#goal.kind === 'resolve') throw this.#ended(error, rung, ref)
+    this.#lastError = error
+    return error.code === 'QUOTA_EXCEEDED' || error.code === 'RATE_LIMITED' ? 'limited' : 'unanswered'
   }
 
-  async #obtain(role: Role, rung: Rung, ref: string, force: boolean): Promise<BuildOutcome> {
+  async #build({ force, ref, role, rung }: StepOf<'build'>): Promise<BuildOutcome> {
+    const { api, buildTimeoutMs, clock, lease, random, signal } = this.#options
+    const context = { api, buildTimeoutMs, clock, lease, random, signal, emit: this.#emit }
     try {
+      const target = this.#preparation.ladder.targets.get(role)
+      if (target === undefined) throw new TypeError(`The ladder has nothing to build for '${role}'`)
       // The default template is the last one there is: better tried in vain than not at all.
       const despiteFailure = role === 'default'
-      const { how } = await obtain(this.#targetOf(role), this.#obtainContext(), {
-        force,
-        background: false,
-        despiteFailure,
-      })
+      const { how } = await obtain(target, context, { force, background: false, despiteFailure })
       return { kind: how }
     } catch (error) {
-      if (!this.#isDegradable(error)) throw this.#withAttempts(error)
+      if (!this.#isDegradable(error)) throw this.#ended(error, rung, ref)
       this.#lastError = error
       const { code, message: reason } = error
       const outcome = code === 'BUILD_BACKOFF' ? 'skipped' : 'failed'
@@ -157,102 +214,65 @@ class Climb<T> {
     }
   }
 
-  #skip({ fact, ref, role, rung }: Extract<Step, { do: 'skip' }>): void {
-    this.#facts = learn(this.#facts, role, fact, { kind: 'skipped' })
-    const reason = 'A build was refused for a limit of the account, so no other is started'
+  #skip({ fact, ref, role, rung }: StepOf<'skip'>): void {
+    this.#learn(role, { [fact]: { kind: 'skipped' } })
+    const reason = 'The account is at a limit, so no build is started'
     this.#log.add({ rung, ref, outcome: 'skipped', code: 'QUOTA_EXCEEDED', reason })
   }
 
-  async #boot(step: Extract<Step, { do: 'boot' }>): Promise<Booted<T>> {
+  async #boot(step: StepOf<'boot'>): Promise<BootAnswer<T>> {
     const { fact, ref, role, rung } = step
-    const { signal } = this.#options
     const candidate = this.#candidateOf(role)
+    const { api, clock, signal } = this.#options
+    let answer: BootAnswer<T>
     try {
-      const value = await this.#goal.boot(candidate, ref, signal, rung)
-      this.#log.add({ rung, ref, outcome: this.#goal.outcome })
-      this.#afterwards(step)
-      return { value }
+      answer = await this.#goal.reach(candidate, rung, ref, { scope: api.scope, clock, signal, emit: this.#emit })
     } catch (error) {
-      if (classifyBootError(error) === 'propagate') {
-        this.#log.add({ rung, ref, outcome: 'failed', reason: error instanceof Error ? error.message : String(error) })
-        throw error
-      }
-      this.#lastError = error
-      this.#facts = learn(this.#facts, role, fact, 'unusable')
-      this.#log.add({ rung, ref, outcome: 'unusable', code: 'TEMPLATE_UNUSABLE' })
-      if (candidate.kind === 'existing') {
-        const message = `The template '${ref}' does not exist or cannot be booted`
-        this.#emit({ type: 'warning', code: 'TEMPLATE_MISSING', message, ref })
-      }
-      return 'unusable'
+      throw this.#goal.kind === 'boot' ? this.#endedBy(error, rung, ref) : this.#ended(error, rung, ref)
     }
-  }
-
-  /** What the session need not wait for. It begins after the boot, so that a start which fails leaves nothing behind. */
-  #afterwards({ ref, role, rung, thenBuild }: Extract<Step, { do: 'boot' }>): void {
-    const target = this.#ladder.targets.get(role)
-    if (target === undefined) return
-    const context = { ...this.#obtainContext(), signal: new AbortController().signal }
-    if (thenBuild !== undefined) {
-      const options = { force: thenBuild.force, background: true, despiteFailure: false }
-      this.#leave(obtain(target, context, options), target.ref)
-    } else if (rung === 'exact' && target.isCurrent !== undefined) {
-      this.#leave(heal({ ...target, ref }, context, tagsLeftBehind), ref)
+    if (answer.kind === 'booted') {
+      this.#log.add({ rung, ref, outcome: this.#goal.kind === 'boot' ? 'booted' : 'resolved' })
+      return answer
     }
-  }
-
-  #leave(work: Promise<unknown>, ref: string): void {
-    const tracked = inBackground(work, ref, this.#emit)
-    this.#options.waitUntil?.(tracked)
-  }
-
-  #obtainContext() {
-    const { api, buildTimeoutMs, clock, random, signal } = this.#options
-    return { api, buildTimeoutMs, clock, random, signal, emit: this.#emit }
+    const { because, error } = answer
+    this.#lastError = error
+    this.#learn(role, { [fact]: because })
+    const reason = because === 'suspect' ? { reason: 'Creates from it fail, and nothing comes of them' } : {}
+    this.#log.add({ rung, ref, outcome: 'unusable', code: 'TEMPLATE_UNUSABLE', ...reason })
+    if (candidate.kind === 'existing') {
+      const message = `The template '${ref}' does not exist or cannot be booted`
+      this.#emit({ type: 'warning', code: 'TEMPLATE_MISSING', message, ref })
+    }
+    return answer
   }
 
   #candidateOf(role: Role): Candidate {
-    const candidate = this.#ladder.candidates.find((each) => each.role === role)
+    const candidate = this.#preparation.ladder.candidates.find((each) => each.role === role)
     if (candidate === undefined) throw new TypeError(`The ladder has no candidate '${role}'`)
     return candidate
   }
 
-  #targetOf(role: Role): BuildTarget {
-    const target = this.#ladder.targets.get(role)
-    if (target === undefined) throw new TypeError(`The ladder has nothing to build for '${role}'`)
-    return target
-  }
-
   /** A failure of this template; one of the account would meet every other template too. */
   #isDegradable(error: unknown): error is ResolutionError {
-    return !this.#options.signal.aborted && error instanceof ResolutionError && !isAccountFailure(error.code)
+    return !this.#options.signal.aborted && isResolutionError(error) && !isAccountFailure(error.code)
   }
 
-  #withAttempts(error: unknown): unknown {
-    const told = error instanceof ResolutionError ? withAttempts(error, this.#log.all) : error
-    return this.#ladder.redactor.error(told)
+  /** The error the climb ends with on this rung. */
+  #ended(error: unknown, rung: Rung, ref: string): unknown {
+    const told = this.#endedBy(error, rung, ref)
+    if (this.#options.signal.aborted) return told
+    return this.#preparation.ladder.redactor.error(isResolutionError(told) ? withAttempts(told, this.#log.all) : told)
   }
 
-  #exhausted(because: 'exhausted' | 'strict'): ResolutionError {
-    const attempts = this.#log.all
-    const cause = this.#ladder.redactor.error(this.#lastError)
-    if (because === 'strict') {
-      const ref = attempts.at(-1)?.ref ?? ''
-      return new ResolutionError({
-        code: 'TEMPLATE_MISSING',
-        message: `The template '${ref}' does not exist or cannot be booted`,
-        hint: 'Correct its name, or leave strictTemplate unset to start from the default template',
-        cause,
-        attempts,
-      })
-    }
-    const tried = attempts.map(({ rung, ref, outcome }) => `${rung} '${ref}' ${outcome}`).join(', ')
-    return new ResolutionError({
-      code: 'LADDER_EXHAUSTED',
-      message: `No template could be booted: ${tried}`,
-      hint: 'See attempts for the reason of each, and the cause for the last failure',
-      cause,
-      attempts,
-    })
+  /** The same for an error of `boot`, which is not ours: it stays the object it is. */
+  #endedBy(error: unknown, rung: Rung, ref: string): unknown {
+    if (this.#options.signal.aborted) return error
+    this.#log.add({ rung, ref, outcome: 'failed', ...describeError(error) })
+    noteAttempts(error, this.#log.all)
+    return error
+  }
+
+  #finalError(because: 'exhausted' | 'strict'): ResolutionError {
+    return finalError(because, this.#log.all, this.#preparation.ladder.redactor.error(this.#lastError))
   }
 }

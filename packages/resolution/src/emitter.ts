@@ -1,4 +1,4 @@
-import type { Attempt, ResolutionEvent, ResolutionListener } from './events.ts'
+import type { Attempt, ResolutionEvent, ResolutionListener, Rung } from './events.ts'
 import type { Redactor } from './redact.ts'
 import { tell } from './tell.ts'
 import { unreachable } from './unreachable.ts'
@@ -12,6 +12,8 @@ function redactEvent(event: ResolutionEvent, { text }: Redactor): ResolutionEven
     case 'warning':
       return { ...event, message: text(event.message) }
     case 'rung':
+    case 'create':
+    case 'resolution-end':
     case 'build-end':
     case 'advance':
       return { ...event, ...reason }
@@ -50,6 +52,10 @@ export class AttemptLog {
 
   get all(): readonly Attempt[] {
     return Object.freeze([...this.#attempts])
+  }
+
+  has(rung: Rung, ref: string): boolean {
+    return this.#attempts.some((attempt) => attempt.rung === rung && attempt.ref === ref)
   }
 
   /** Attempts follow each other without a gap, so each lasted since the one before it. */

@@ -1,14 +1,16 @@
-import { advance, heal, tagsElsewhere } from './advance.ts'
+import { advance, heal, tagsLeftBehind } from './advance.ts'
 import { createEmitter } from './emitter.ts'
-import { ResolutionError } from './errors.ts'
+import { isResolutionError, ResolutionError } from './errors.ts'
+import type { ResolutionListener } from './events.ts'
 import { obtain } from './obtain.ts'
-import { resolveOptions, type ResolveTemplateOptions } from './options.ts'
+import { type ResolvedOptions, resolveOptions, type ResolveTemplateOptions } from './options.ts'
 import { prepareNamed } from './prepare.ts'
+import { splitRef } from './refs.ts'
 import type { NamedTemplateSpec } from './spec.ts'
 
 export interface EnsureTemplateOptions extends Pick<
   ResolveTemplateOptions,
-  'api' | 'signal' | 'onEvent' | 'buildTimeoutMs' | 'resources' | 'clock' | 'random'
+  'api' | 'signal' | 'onEvent' | 'buildTimeoutMs' | 'resources' | 'lease' | 'clock' | 'random'
 > {
   /** Build although a build is ready. A build of this ref that runs already is joined all the same. Default false. */
   force?: boolean | undefined
@@ -32,19 +34,40 @@ export async function ensureTemplate(
   options: EnsureTemplateOptions,
 ): Promise<EnsureTemplateResult> {
   const resolved = resolveOptions(options)
-  const { api, signal } = resolved
+  const { clock, signal } = resolved
   signal.throwIfAborted()
-  const { ref, target } = prepareNamed(spec, resolved)
+  const prepared = prepareNamed(spec, resolved)
+  const { redactor } = prepared.target
   if (spec.refused !== undefined) {
-    throw new ResolutionError({ code: 'ACCESS_REFUSED', message: target.redactor.text(spec.refused.message) })
+    throw new ResolutionError({ code: 'ACCESS_REFUSED', message: redactor.text(spec.refused.message) })
   }
-  const context = { ...resolved, emit: createEmitter(options.onEvent, target.redactor) }
-  const force = options.force ?? false
+  const emit = createEmitter(options.onEvent, redactor)
+  const startedAt = clock.now()
+  const durationMs = (): number => Math.max(0, clock.now() - startedAt)
+  try {
+    const result = await ensure(prepared, { ...resolved, emit }, options.force ?? false)
+    const rung = result.action === 'built' ? 'built' : 'exact'
+    emit({ type: 'resolution-end', outcome: 'resolved', rung, ref: result.ref, durationMs: durationMs() })
+    return result
+  } catch (error) {
+    const outcome = signal.aborted ? 'aborted' : 'failed'
+    const told = isResolutionError(error) ? { reason: error.message, code: error.code } : {}
+    emit({ type: 'resolution-end', outcome, ref: prepared.ref, ...told, durationMs: durationMs() })
+    throw error
+  }
+}
+
+async function ensure(
+  { ref, target }: ReturnType<typeof prepareNamed>,
+  context: ResolvedOptions & { readonly emit: ResolutionListener },
+  force: boolean,
+): Promise<EnsureTemplateResult> {
+  const { api, signal } = context
   for (const candidate of new Set([ref, target.ref])) {
     const status = await api.status(candidate, signal)
     if (status === 'foreign') throw foreign(candidate)
-    if (status === 'ready' && !force) {
-      throwIfAny(await heal({ ...target, ref: candidate }, context, tagsElsewhere))
+    if (status === 'ready' && !force && (await isTagged(candidate, context))) {
+      throwIfAny(await heal({ ...target, ref: candidate }, context, tagsLeftBehind))
       return { ref: candidate, action: 'reused' }
     }
   }
@@ -52,6 +75,16 @@ export async function ensureTemplate(
   // A second try: the one made together with the build may have met a passing trouble.
   if (advanceError !== undefined) throwIfAny(await advance(target, context))
   return { ref: target.ref, action: 'built' }
+}
+
+/**
+ * An old self-hosted cluster answers for the name alone, whatever the tag, so that a ref nobody ever built counts as
+ * ready there. Where tags cannot be listed there is only that answer to go by.
+ */
+async function isTagged(ref: string, { api, signal }: Pick<ResolvedOptions, 'api' | 'signal'>): Promise<boolean> {
+  const { name, tag } = splitRef(ref)
+  const assigned = await api.tags(name, signal)
+  return assigned === undefined || assigned.some((assignment) => assignment.tag === tag)
 }
 
 const foreign = (ref: string): ResolutionError =>

@@ -60,6 +60,9 @@ export interface ResolutionErrorOptions extends WarmboxErrorOptions<ResolutionEr
   step?: string | undefined
 }
 
+/** Survives the ESM and the CJS copy of this package in one process, and two installed versions. */
+const marker = Symbol.for('warmbox.resolution.error')
+
 /** What this package throws. Decide on `code`; `attempts` tells each rung that was tried before. */
 export class ResolutionError extends WarmboxError<ResolutionErrorCode> {
   readonly attempts: readonly Attempt[]
@@ -71,6 +74,7 @@ export class ResolutionError extends WarmboxError<ResolutionErrorCode> {
     this.attempts = Object.freeze([...(options.attempts ?? [])])
     this.status = options.status
     this.step = options.step
+    Object.defineProperty(this, marker, { value: true })
   }
 
   override toJSON(): ReturnType<WarmboxError<ResolutionErrorCode>['toJSON']> & {
@@ -86,6 +90,10 @@ export class ResolutionError extends WarmboxError<ResolutionErrorCode> {
     }
   }
 }
+
+/** True for a {@link ResolutionError}, also one of another copy of this package, where `instanceof` fails. */
+export const isResolutionError = (value: unknown): value is ResolutionError =>
+  typeof value === 'object' && value !== null && marker in value
 
 /** Thrown by a `boot` callback when the ref it was given cannot be booted: the ladder moves to the next rung. */
 export class TemplateUnusableError extends ResolutionError {
@@ -106,3 +114,25 @@ export function withAttempts(error: ResolutionError, attempts: readonly Attempt[
   const { code, message, hint, cause, status, step } = error
   return new ResolutionError({ code, message, hint, cause, status, step, attempts })
 }
+
+/** Where attempts are kept on an error that is not ours to change: hidden, and known to every copy of this package. */
+const attemptsKey = Symbol.for('warmbox.resolution.attempts')
+
+/** Notes the attempts on an error that propagates as the same object. A frozen error is left without. */
+export function noteAttempts(error: unknown, attempts: readonly Attempt[]): void {
+  if (typeof error !== 'object' || error === null) return
+  Reflect.defineProperty(error, attemptsKey, { value: attempts, configurable: true, writable: true })
+}
+
+/**
+ * Every rung that was tried before `bootFromSpec` or `resolveTemplate` rejected with this error, the last one included:
+ * also for errors of `boot`, which propagate unchanged. Empty for any other error.
+ */
+export function attemptsOf(error: unknown): readonly Attempt[] {
+  if (isResolutionError(error) && error.attempts.length > 0) return error.attempts
+  if (typeof error !== 'object' || error === null) return []
+  const noted: unknown = Reflect.get(error, attemptsKey)
+  return isAttempts(noted) ? noted : []
+}
+
+const isAttempts = (value: unknown): value is readonly Attempt[] => Array.isArray(value)

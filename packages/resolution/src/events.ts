@@ -28,6 +28,27 @@ export type BuildLogLevel = 'debug' | 'info' | 'warn' | 'error'
 /** What happens during a resolution, one event per step. Every string is redacted before it is emitted. */
 export type ResolutionEvent =
   | ({ readonly type: 'rung' } & Attempt)
+  /** One create. `adopted`: it failed ambiguously and the sandbox it had made all the same was found. */
+  | {
+      readonly type: 'create'
+      readonly ref: string
+      readonly rung: Rung
+      readonly outcome: 'created' | 'adopted' | 'unusable' | 'failed'
+      readonly reason?: string
+      readonly code?: string
+      readonly durationMs: number
+    }
+  /** The last event of a resolution but for those of the background work it left. `durationMs` is that of all of it. */
+  | {
+      readonly type: 'resolution-end'
+      readonly outcome: 'booted' | 'resolved' | 'failed' | 'aborted'
+      /** What was booted or resolved. */
+      readonly rung?: Rung
+      readonly ref?: string
+      readonly reason?: string
+      readonly code?: string
+      readonly durationMs: number
+    }
   | { readonly type: 'build-start'; readonly ref: string; readonly background: boolean }
   | {
       readonly type: 'build-log'

@@ -1,9 +1,9 @@
+import { setBounded } from './bounded-map.ts'
 import type { ResolutionError, ResolutionErrorCode } from './errors.ts'
 import { processState, type RememberedFailure } from './process-state.ts'
 
 const FIRST_BACKOFF_MS = 60_000
 const LONGEST_BACKOFF_MS = 30 * 60_000
-/** Refs carry commit ids, so old entries never come up again; the oldest make room. */
 const MOST_REMEMBERED = 1_000
 
 /** How long a ref is left alone after its build failed so; `undefined`: it may be tried again at once. */
@@ -25,14 +25,19 @@ export function rememberFailure(key: string, error: ResolutionError, now: number
   const count = (failures.get(key)?.count ?? 0) + 1
   const delay = backoffMs(error.code, count)
   if (delay === undefined) return
-  failures.delete(key)
-  failures.set(key, { code: error.code, message: error.message, count, until: now + delay })
-  for (const oldest of failures.keys()) {
-    if (failures.size <= MOST_REMEMBERED) break
-    failures.delete(oldest)
-  }
+  setBounded(failures, key, { code: error.code, message: error.message, count, until: now + delay }, MOST_REMEMBERED)
 }
 
 export const forgetFailure = (key: string): void => {
   processState().failures.delete(key)
+}
+
+/**
+ * Does the newest build of a ref, which failed, tell every process that it is too early for another one? A numbered
+ * step fails again until the ref changes. A phase of the platform's own may work in a minute; when it failed is not
+ * told, so the minute counts from the request. A build that names no place may just have been cancelled by another.
+ */
+export function isFreshFailure({ code, step }: ResolutionError, requestedAt: number, now: number): boolean {
+  if (code === 'BUILD_STEP_FAILED') return true
+  return step !== undefined && now - requestedAt < FIRST_BACKOFF_MS
 }

@@ -34,6 +34,17 @@ function launch(key: string, work: (context: FlightContext) => Promise<FlightRes
   return flight
 }
 
+/** What is stopped may be in the middle of something it finishes first. */
+function track(work: Promise<unknown>): void {
+  const { background } = processState()
+  const ended = work.then(
+    () => undefined,
+    () => undefined,
+  )
+  background.add(ended)
+  void ended.finally(() => background.delete(ended))
+}
+
 /**
  * Runs work at most once at a time per key in this process and lets everybody who asks meanwhile wait for the same
  * result. Who aborts leaves alone; the work stops when the last one has left.
@@ -60,6 +71,7 @@ export async function shareFlight(
       // The last one keeps listening, to hear how the work it stops comes to its end.
       flights.delete(key)
       flight.controller.abort(waiter.signal.reason)
+      track(flight.work)
     }
   }
 }

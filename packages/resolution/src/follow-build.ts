@@ -1,7 +1,7 @@
 import type { BuildEvent } from './build-policy.ts'
 import type { Clock } from './clock.ts'
 import { isPassing } from './code-classes.ts'
-import { ResolutionError } from './errors.ts'
+import { isResolutionError, ResolutionError } from './errors.ts'
 import type { ResolutionListener } from './events.ts'
 import type { Redactor } from './redact.ts'
 import type { BuildTarget } from './target.ts'
@@ -12,6 +12,10 @@ interface FollowContext {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly emit: ResolutionListener
+  /** When the build was requested, on the platform's clock. */
+  readonly requestedAt: number
+  /** Told whenever the log says that a step was taken from the cache. */
+  readonly onCacheHit: () => void
 }
 
 /** A build that nobody started for this long belongs to a client that is gone. Uploads happen before the start. */
@@ -33,11 +37,10 @@ export async function followBuild(
   { ref, redactor }: Pick<BuildTarget, 'ref' | 'redactor'>,
   build: BuildHandle,
   ours: boolean,
-  { api, clock, emit, signal }: FollowContext,
+  { api, clock, emit, onCacheHit, requestedAt, signal }: FollowContext,
 ): Promise<BuildEvent> {
   const pace = ours ? OUR_POLL : JOINED_POLL
-  const log = new BuildLogRelay(ref, ours, emit)
-  const since = clock.now()
+  const log = new BuildLogRelay(ref, ours, emit, onCacheHit)
   let delay = pace.first
   let failures = 0
   for (;;) {
@@ -53,7 +56,7 @@ export async function followBuild(
           await log.relayRest(() => api.buildProgress(build, log.offset, signal), signal)
           return { kind: 'failed', failure: failureOf(ref, progress, redactor) }
         case 'waiting':
-          if (!ours && clock.now() - since > ABANDONED_AFTER_MS) {
+          if (!ours && clock.now() - requestedAt > ABANDONED_AFTER_MS) {
             return { kind: 'found', found: { kind: 'running', build, ours, abandoned: true } }
           }
           break
@@ -62,13 +65,16 @@ export async function followBuild(
       }
     } catch (error) {
       failures += 1
-      const isOver = !(error instanceof ResolutionError) || !isPassing(error.code) || failures > MOST_POLL_FAILURES
+      const isOver = !isResolutionError(error) || !isPassing(error.code) || failures > MOST_POLL_FAILURES
       if (isOver || signal.aborted) throw error
     }
     await clock.sleep(delay, signal)
     delay = Math.min(delay * POLL_GROWTH, pace.most)
   }
 }
+
+/** The platform's own line for a layer it did not build again, `[builder 2/5] CACHED RUN ...`. */
+const CACHE_HIT = /^(?:\[[^\]]*\] )?CACHED /
 
 /** Relays the log of a build requested here. That of another process may quote secrets nobody here knows, and is not. */
 class BuildLogRelay {
@@ -77,15 +83,18 @@ class BuildLogRelay {
   readonly #ref: string
   readonly #ours: boolean
   readonly #emit: ResolutionListener
+  readonly #onCacheHit: () => void
 
-  constructor(ref: string, ours: boolean, emit: ResolutionListener) {
+  constructor(ref: string, ours: boolean, emit: ResolutionListener, onCacheHit: () => void) {
     this.#ref = ref
     this.#ours = ours
     this.#emit = emit
+    this.#onCacheHit = onCacheHit
   }
 
   relay({ logs }: BuildProgress): void {
     this.offset += logs.length
+    if (logs.some(({ message }) => CACHE_HIT.test(message))) this.#onCacheHit()
     if (!this.#ours) return
     for (const { message, level, timestamp } of logs) {
       this.#emit({ type: 'build-log', ref: this.#ref, line: message, level, timestamp })
@@ -113,7 +122,8 @@ class BuildLogRelay {
 /** E2B numbers the template's own steps; its own phases have names. */
 const isTemplateStep = (step: string | undefined): boolean => step !== undefined && /^\d+$/.test(step)
 
-function failureOf(ref: string, { failure }: BuildProgress, redactor: Redactor): ResolutionError {
+/** Why a build ended, as an error: `BUILD_STEP_FAILED` where the template itself is at fault. */
+export function failureOf(ref: string, { failure }: BuildProgress, redactor: Redactor): ResolutionError {
   const step = failure?.step
   const why = failure === undefined ? 'E2B gave no reason' : gistOf(redactor.text(failure.message))
   return isTemplateStep(step)

@@ -14,8 +14,9 @@ export {
   WarmboxError,
 } from '@warmbox/identity'
 export { settleBackgroundBuilds } from './background.ts'
-export { bootFromSpec, resolveTemplate } from './boot.ts'
-export { classifyBootError } from './classify.ts'
+export { attemptTime, createAttemptId } from './attempt-id.ts'
+export { bootFromSpec, bootRef, resolveTemplate } from './boot.ts'
+export { type BootFailure, classifyBootError } from './classify.ts'
 export type { BootResult } from './climb.ts'
 export { ensureTemplate, type EnsureTemplateOptions, type EnsureTemplateResult } from './ensure.ts'
 export {
@@ -27,13 +28,26 @@ export {
 export { createTemplateApi } from './sdk-template-api.ts'
 export { type Clock, systemClock } from './clock.ts'
 export {
+  attemptsOf,
+  isResolutionError,
   ResolutionError,
   type ResolutionErrorCode,
   type ResolutionErrorOptions,
   TemplateUnusableError,
 } from './errors.ts'
 export type { Attempt, AttemptOutcome, BuildLogLevel, ResolutionEvent, ResolutionListener, Rung } from './events.ts'
-export { type BootOptions, DEFAULT_BUILD_TIMEOUT_MS, type ResolveTemplateOptions } from './options.ts'
+export { lookUpAttempt } from './look-up-attempt.ts'
+export {
+  type BootAttempt,
+  type BootOptions,
+  type BootPorts,
+  DEFAULT_BUILD_TIMEOUT_MS,
+  type PrepareResolutionOptions,
+  type ResolveTemplateOptions,
+} from './options.ts'
+export { type PreparedResolution, prepareResolution } from './prepare-resolution.ts'
+export type { BuildLease, LeaseGrant } from './lease.ts'
+export { createMemoryLease } from './memory-lease.ts'
 export { createRedactor, type Redactor } from './redact.ts'
 export { quoteShell } from './shell.ts'
 export { tell } from './tell.ts'

@@ -7,7 +7,9 @@ import { unreachable } from './unreachable.ts'
  * The ladder, as a function from what is known to what to do next. It calls nothing and knows no clock: the driver
  * performs a step and records its answer, until a boot succeeds or nothing is left.
  *
- * A ladder has up to three candidates, tried in order: the wanted template, its fallback, the default template.
+ * A ladder has up to three candidates, tried in order: the wanted template, its fallback, the default template. Each
+ * rung of a candidate is left for the next one only where E2B said that there is nothing to boot, or where a build
+ * failed. A key that is refused, and a create of which nobody knows what came of it, end the climb in the driver.
  */
 export type Role = 'wanted' | 'fallback' | 'default'
 
@@ -29,10 +31,23 @@ export type Candidate =
       readonly staleRef: string | undefined
       /** What a build is made under; mostly `ref` itself. */
       readonly buildRef: string
+      /**
+       * What a first boot relies on. `tags`: that the tag exists, which is known as soon as the template's name is; a
+       * tag whose build is not ready costs a create that answers 404. `status`: that a ready build exists.
+       */
+      readonly firstLook: FirstLook
     }
 
-/** An answer to "is it ready", or `unanswered` where the platform could not tell. */
-export type Readiness = TemplateStatus | 'unanswered'
+export type FirstLook = 'tags' | 'status'
+
+/** Why no answer tells anything: the platform could not give one, or the account is at a limit of requests. */
+export type NoAnswer = 'unanswered' | 'limited'
+
+/** Whether the list of tags has a tag. */
+export type Listed = 'listed' | 'unlisted' | NoAnswer
+
+/** Whether a ref has a ready build. */
+export type Readiness = TemplateStatus | NoAnswer
 
 /** What came of making sure that a build exists. */
 export type BuildOutcome =
@@ -41,16 +56,26 @@ export type BuildOutcome =
   | { readonly kind: 'failed'; readonly code: ResolutionErrorCode }
   | { readonly kind: 'skipped' }
 
+/**
+ * Why a boot gave no sandbox, and another ref may be tried. `missing`: create answered 404. `suspect`: it failed on the
+ * platform's side, twice in a row for this ref, and nothing came of either.
+ */
+export type Unbootable = 'missing' | 'suspect'
+
 /** Everything learned about one candidate; an absent field was not tried yet. */
 export interface CandidateFacts {
+  readonly listed?: Listed
+  /** Absent where the earlier build has another name than the one whose tags were listed. */
+  readonly staleListed?: Listed
+  readonly listedBoot?: Unbootable
   readonly ready?: Readiness
-  readonly readyBoot?: 'unusable'
+  readonly readyBoot?: Unbootable
   readonly stale?: Readiness
-  readonly staleBoot?: 'unusable'
+  readonly staleBoot?: Unbootable
   readonly build?: BuildOutcome
-  readonly buildBoot?: 'unusable'
+  readonly buildBoot?: Unbootable
   readonly rebuild?: BuildOutcome
-  readonly rebuildBoot?: 'unusable'
+  readonly rebuildBoot?: Unbootable
 }
 
 export type Facts = Readonly<Record<Role, CandidateFacts>>
@@ -60,9 +85,17 @@ export const NO_FACTS: Facts = Object.freeze({ wanted: {}, fallback: {}, default
 /** The fact a step's answer is recorded under. */
 export type ReadinessFact = 'ready' | 'stale'
 export type BuildFact = 'build' | 'rebuild'
-export type BootFact = 'readyBoot' | 'staleBoot' | 'buildBoot' | 'rebuildBoot'
+export type BootFact = 'listedBoot' | 'readyBoot' | 'staleBoot' | 'buildBoot' | 'rebuildBoot'
 
 export type Step =
+  /** Which of the two refs have a tag, by one question. */
+  | {
+      readonly do: 'list'
+      readonly role: Role
+      readonly rung: Rung
+      readonly ref: string
+      readonly staleRef: string | undefined
+    }
   | { readonly do: 'ask'; readonly role: Role; readonly fact: ReadinessFact; readonly rung: Rung; readonly ref: string }
   | {
       readonly do: 'boot'
@@ -82,7 +115,7 @@ export type Step =
       /** A build that is ready already does not count: it could not be booted. */
       readonly force: boolean
     }
-  /** Would build, but the platform refused one for quota in this resolution: start no other. */
+  /** Would build, but the platform refused for a limit in this resolution: start no build. */
   | { readonly do: 'skip'; readonly role: Role; readonly fact: BuildFact; readonly rung: Rung; readonly ref: string }
   | { readonly do: 'give-up'; readonly because: 'exhausted' | 'strict' }
 
@@ -115,24 +148,45 @@ function stepOfExisting({ role, ref, strict }: Existing, known: CandidateFacts):
 }
 
 function stepOfBuildable(candidate: Buildable, known: CandidateFacts, buildingRefused: boolean): Step | undefined {
-  const { role, ref, staleRef, buildRef } = candidate
+  const { role, ref, staleRef, buildRef, firstLook } = candidate
+  const isSuspect = known.listedBoot === 'suspect' || known.readyBoot === 'suspect'
+  // Only what was known to be ready before create refused it must be built although it is ready. A build that became
+  // ready after the refusal is good, and building it again would be one build too many.
+  const force = buildRef === ref && (isSuspect || known.readyBoot !== undefined)
+  const stale = (of: string): Step => {
+    const thenBuild = buildingRefused ? undefined : { ref: buildRef, force }
+    return { do: 'boot', role, fact: 'staleBoot', rung: 'stale', ref: of, thenBuild }
+  }
 
-  // exact: asked first, booted when ready. Where the platform cannot tell, create can.
-  if (known.ready === undefined) return { do: 'ask', role, fact: 'ready', rung: readyRung(role), ref }
-  // The name is another account's: nothing under it can be booted or built by this one.
-  if (known.ready === 'foreign') return undefined
-  if (isWorthBooting(known.ready) && known.readyBoot === undefined) {
-    return { do: 'boot', role, fact: 'readyBoot', rung: readyRung(role), ref, thenBuild: undefined }
+  // exact, then stale, on the word of their tags. This is the warm path: what it needs to know was asked while the head
+  // was looked up, so one create follows. Where the tag's build is not ready, create says so and the next rung follows.
+  if (firstLook === 'tags') {
+    if (known.listed === undefined) return { do: 'list', role, rung: readyRung(role), ref, staleRef }
+    if (isWorthBooting(known.listed) && known.listedBoot === undefined) {
+      return { do: 'boot', role, fact: 'listedBoot', rung: readyRung(role), ref, thenBuild: undefined }
+    }
+    const { staleListed } = known
+    if (staleRef !== undefined && staleListed !== undefined && isWorthBooting(staleListed)) {
+      if (known.staleBoot === undefined) return stale(staleRef)
+    }
+  }
+
+  // exact, on the word of its status: it became ready meanwhile, or no list of tags tells. A suspect was ready all along.
+  if (!isSuspect) {
+    if (known.ready === undefined) return { do: 'ask', role, fact: 'ready', rung: readyRung(role), ref }
+    // The name is another account's: nothing under it can be booted or built by this one.
+    if (known.ready === 'foreign') return undefined
+    // Where the platform cannot tell, create can, and has done so where it was asked before.
+    const isNews = known.ready === 'ready' || known.listedBoot === undefined
+    if (isWorthBooting(known.ready) && isNews && known.readyBoot === undefined) {
+      return { do: 'boot', role, fact: 'readyBoot', rung: readyRung(role), ref, thenBuild: undefined }
+    }
   }
 
   // stale: a ready earlier build serves this session, the wanted one is built for the next.
-  const force = known.readyBoot === 'unusable' && buildRef === ref
-  if (staleRef !== undefined) {
+  if (staleRef !== undefined && known.staleBoot === undefined) {
     if (known.stale === undefined) return { do: 'ask', role, fact: 'stale', rung: 'stale', ref: staleRef }
-    if (isWorthBooting(known.stale) && known.staleBoot === undefined) {
-      const thenBuild = buildingRefused ? undefined : { ref: buildRef, force }
-      return { do: 'boot', role, fact: 'staleBoot', rung: 'stale', ref: staleRef, thenBuild }
-    }
+    if (isWorthBooting(known.stale)) return stale(staleRef)
   }
 
   // joined, built: one build for everybody who wants this ref.
@@ -151,7 +205,7 @@ function stepOfBuild(
   { role, buildRef: ref }: Buildable,
   fact: BuildFact,
   outcome: BuildOutcome | undefined,
-  boot: 'unusable' | undefined,
+  boot: Unbootable | undefined,
   force: boolean,
   buildingRefused: boolean,
 ): Step | undefined {
@@ -174,15 +228,32 @@ function stepOfBuild(
   }
 }
 
-const isWorthBooting = (readiness: Readiness): boolean => readiness === 'ready' || readiness === 'unanswered'
+function isWorthBooting(answer: Listed | Readiness): boolean {
+  switch (answer) {
+    case 'listed':
+    case 'ready':
+    case 'unanswered':
+    case 'limited':
+      return true
+    case 'unlisted':
+    case 'missing':
+    case 'foreign':
+      return false
+    default:
+      return unreachable(answer)
+  }
+}
 
-/** A build whose end was not seen may still run, and a refusal for quota would be repeated. */
+/** A build whose end was not seen may still run, and a refusal for a limit would be repeated. */
 const isWorthRepeating = (outcome: BuildOutcome): boolean =>
   outcome.kind !== 'skipped' && !(outcome.kind === 'failed' && outcome.code === 'BUILD_TIMEOUT')
 
-/** Once one build was refused for a limit, every further one would be too, or would cost somebody else theirs. */
+/** Once anything was refused for a limit, a build would be too, or would cost somebody else theirs. */
 const isBuildingRefused = (facts: Facts): boolean =>
-  Object.values(facts).some(({ build, rebuild }: CandidateFacts) => isRefusal(build) || isRefusal(rebuild))
+  Object.values(facts).some(
+    ({ build, listed, ready, rebuild, stale }: CandidateFacts) =>
+      isRefusal(build) || isRefusal(rebuild) || [listed, ready, stale].includes('limited'),
+  )
 
 const isRefusal = (outcome: BuildOutcome | undefined): boolean =>
   outcome?.kind === 'failed' && (outcome.code === 'QUOTA_EXCEEDED' || outcome.code === 'RATE_LIMITED')
@@ -195,15 +266,13 @@ const buildRung = (role: Role, fact: BuildFact, how: 'built' | 'joined'): Rung =
 }
 
 /**
- * Most steps a resolution can take. Every step but the last fills one of a candidate's eight facts, and a filled one is
- * never asked for again.
+ * Most steps a resolution can take. Every step but the last fills one of a candidate's ten facts (`staleListed` comes
+ * with `listed`), and a filled one is never asked for again.
  */
-export const MOST_STEPS = 3 * 8 + 1
+export const MOST_STEPS = 3 * 10 + 1
 
-/** Facts with one answer added. */
-export const learn = <Fact extends keyof CandidateFacts>(
-  facts: Facts,
-  role: Role,
-  fact: Fact,
-  answer: NonNullable<CandidateFacts[Fact]>,
-): Facts => ({ ...facts, [role]: { ...facts[role], [fact]: answer } })
+/** Facts with answers added. */
+export const learn = (facts: Facts, role: Role, answers: CandidateFacts): Facts => ({
+  ...facts,
+  [role]: { ...facts[role], ...answers },
+})

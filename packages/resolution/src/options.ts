@@ -1,6 +1,8 @@
 import type { ResolutionListener, Rung } from './events.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { ResolutionError } from './errors.ts'
+import type { BuildLease } from './lease.ts'
+import { createMemoryLease } from './memory-lease.ts'
 import type { TemplateResources } from './spec.ts'
 import type { TemplateApi } from './template-api.ts'
 
@@ -21,19 +23,53 @@ export interface ResolveTemplateOptions {
   waitUntil?: ((work: Promise<unknown>) => void) | undefined
   /** Size asked for where the spec itself names none; the default and fallback rungs honour it too. */
   resources?: TemplateResources | undefined
+  /**
+   * Keeps processes that share an account from requesting the same build twice and from moving tags back. Default: one in
+   * memory, which does so within this process; others then find each other's builds and join them.
+   */
+  lease?: BuildLease | undefined
   /** Time source. Default: the system's. */
   clock?: Clock | undefined
   /** Source of jitter, from 0 up to 1. Default `Math.random`. */
   random?: (() => number) | undefined
 }
 
-export interface BootOptions<T> extends ResolveTemplateOptions {
-  /**
-   * Boots a ref. Throw {@link TemplateUnusableError}, or let E2B's 404 of create pass, to move to the next rung; any
-   * other error ends the resolution unchanged, since a sandbox may exist after it.
-   */
-  boot(ref: string, signal: AbortSignal, attempt: { readonly rung: Rung }): Promise<T>
+/** What {@link prepareResolution} needs; what is left of the options is given to `bootFromSpec`. */
+export type PrepareResolutionOptions = Pick<
+  ResolveTemplateOptions,
+  'api' | 'signal' | 'strictTemplate' | 'resources' | 'clock'
+>
+
+/** One create. */
+export interface BootAttempt {
+  /** Unique to this create. Stored with the sandbox, it is how `adopt` finds what came of it. */
+  readonly attemptId: string
+  /** `exact` outside a ladder. */
+  readonly rung: Rung
 }
+
+/** How a ref becomes a `T`, mostly a sandbox. */
+export interface BootPorts<T> {
+  /**
+   * Boots a ref. E2B's 404 of create, or {@link TemplateUnusableError}, moves to the next rung. After a failure of the
+   * platform (5xx, no answer in time, a lost connection) `adopt` looks for what came of it. Any other error ends the
+   * resolution and propagates unchanged. Aborted, it discards by itself what arrives late.
+   */
+  boot(ref: string, signal: AbortSignal, attempt: BootAttempt): Promise<T>
+  /**
+   * Finds what a create made that failed ambiguously, by its attempt id; undefined where there is nothing. Without it
+   * such a failure always ends the resolution. With it, and nothing found, the failure ends the resolution too, and the
+   * ref is suspect for ten minutes: where that happens again meanwhile, the ref counts as unusable.
+   */
+  adopt?(attemptId: string, signal: AbortSignal, ref: string): Promise<T | undefined>
+  /**
+   * Told that the resolution was aborted while it was not known what came of a create: whatever did is not wanted any
+   * more. It is not waited for and must not throw.
+   */
+  abandon?(attemptId: string, ref: string): void
+}
+
+export interface BootOptions<T> extends ResolveTemplateOptions, BootPorts<T> {}
 
 /** The options with every default filled in. */
 export interface ResolvedOptions {
@@ -44,6 +80,7 @@ export interface ResolvedOptions {
   readonly strictTemplate: boolean
   readonly waitUntil: ((work: Promise<unknown>) => void) | undefined
   readonly resources: TemplateResources | undefined
+  readonly lease: BuildLease
   readonly clock: Clock
   readonly random: () => number
 }
@@ -52,11 +89,11 @@ export interface ResolvedOptions {
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
- * @throws ResolutionError `INVALID_SPEC` for a build timeout that is no positive number of milliseconds, and
- * `MISSING_API_KEY` from the api itself: both before any request.
+ * @throws ResolutionError `INVALID_SPEC` for a build timeout that is no positive number of milliseconds and for a
+ * callback that is no function, and `MISSING_API_KEY` from the api itself: all before any request.
  */
 export function resolveOptions(options: ResolveTemplateOptions): ResolvedOptions {
-  const { api, buildTimeoutMs = DEFAULT_BUILD_TIMEOUT_MS } = options
+  const { api, buildTimeoutMs = DEFAULT_BUILD_TIMEOUT_MS, clock = systemClock } = options
   if (!(buildTimeoutMs > 0 && buildTimeoutMs <= LONGEST_TIMER_MS)) {
     throw new ResolutionError({
       code: 'INVALID_SPEC',
@@ -64,6 +101,8 @@ export function resolveOptions(options: ResolveTemplateOptions): ResolvedOptions
       hint: `Give a number from 1 to ${LONGEST_TIMER_MS}, or leave it out for one hour`,
     })
   }
+  assertFunction('onEvent', options.onEvent)
+  assertFunction('waitUntil', options.waitUntil)
   // Reading the scope is what makes a missing key known now, and not in the middle.
   void api.scope
   return Object.freeze({
@@ -74,7 +113,18 @@ export function resolveOptions(options: ResolveTemplateOptions): ResolvedOptions
     strictTemplate: options.strictTemplate ?? false,
     waitUntil: options.waitUntil,
     resources: options.resources,
-    clock: options.clock ?? systemClock,
+    lease: options.lease ?? createMemoryLease(clock),
+    clock,
     random: options.random ?? Math.random,
+  })
+}
+
+/** What JavaScript callers get wrong unnoticed by a compiler. @throws ResolutionError `INVALID_SPEC` */
+export function assertFunction(option: string, value: unknown): void {
+  if (value === undefined || typeof value === 'function') return
+  throw new ResolutionError({
+    code: 'INVALID_SPEC',
+    message: `${option} is not a function`,
+    hint: `Give a function as ${option}, or leave it out`,
   })
 }

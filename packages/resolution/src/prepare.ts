@@ -1,9 +1,9 @@
 import { assertTag, contentTemplateName, isWarmboxError, resolveResources } from '@warmbox/identity'
 import type { TemplateBuilder } from 'e2b'
-import { createEmitter } from './emitter.ts'
 import { ResolutionError } from './errors.ts'
-import type { ResolutionEvent, ResolutionListener } from './events.ts'
-import type { Candidate, Role } from './ladder.ts'
+import type { ResolutionEvent } from './events.ts'
+import { untilAborted } from './flight.ts'
+import type { Candidate, FirstLook, Role } from './ladder.ts'
 import { createDefaultMountableTemplate } from './mountable-template.ts'
 import { createRedactor, type Redactor } from './redact.ts'
 import { checked, withTag } from './refs.ts'
@@ -24,19 +24,27 @@ export interface PreparedLadder {
   readonly redactor: Redactor
   /** Where the spec's own content may not be used. */
   readonly refused: { readonly ref: string; readonly code: string; readonly message: string } | undefined
-  /** To be told before the first step. */
-  readonly warnings: readonly ResolutionEvent[]
+  /** Where a deferred spec could not be determined, so that only the default template is left. */
+  readonly unresolved: { readonly ref: string; readonly code: string; readonly message: string } | undefined
 }
 
-interface PrepareOptions {
+export interface PrepareOptions {
   readonly resources: TemplateResources | undefined
   readonly strictTemplate: boolean
   readonly signal: AbortSignal
-  readonly onEvent: ResolutionListener | undefined
+  /** What the first candidate's first boot relies on. */
+  readonly firstLook: FirstLook
+  /** Receives what a deferred spec tells. */
+  readonly onEvent: (event: ResolutionEvent) => void
+  /** Told a deferred spec's name ahead of the spec. */
+  readonly expectName: (name: string) => void
 }
 
+/** A candidate before it is known to be the first. */
+type Placed = Extract<Candidate, { kind: 'existing' }> | Omit<Extract<Candidate, { kind: 'buildable' }>, 'firstLook'>
+
 interface Prepared {
-  readonly candidate: Candidate
+  readonly candidate: Placed
   readonly target?: BuildTarget
 }
 
@@ -48,31 +56,38 @@ const noRedaction = createRedactor([])
 
 /**
  * Checks a spec and gives every template in it its name. A deferred spec is resolved here; where that fails, or what it
- * gives is malformed, the session gets the default template and a warning.
+ * gives is malformed, the session gets the default template, and an attempt and a warning say why.
  * @throws ResolutionError `INVALID_SPEC` for anything malformed a caller wrote, before any request.
  */
 export async function prepareLadder(spec: TemplateSpec | undefined, options: PrepareOptions): Promise<PreparedLadder> {
   // A size nobody can build is refused even where the spec brings its own.
   const resources = resourcesOf(options.resources)
-  if (spec === undefined) return ladderOf([], resources)
+  if (spec === undefined) return ladderOf([], resources, options)
   if (!isDeferredNamedTemplateSpec(spec)) return prepareSpec(spec, resources, options)
+  const { expectName, onEvent, signal } = options
+  let expected = ''
   try {
-    const resolved = await spec.resolveSpec({
-      signal: options.signal,
-      onEvent: createEmitter(options.onEvent, noRedaction),
+    const resolving = spec.resolveSpec({
+      signal,
+      onEvent,
+      expectName: (name) => {
+        expected = name
+        expectName(name)
+      },
     })
-    return await prepareNamedSpec(assertNamedSpec(resolved), options)
+    // Nobody waits for a spec that does not mind the signal.
+    return await prepareNamedSpec(assertNamedSpec(await untilAborted(resolving, signal)), options)
   } catch (error) {
-    options.signal.throwIfAborted()
-    return { ...ladderOf([], resources), warnings: [unresolved(error)] }
+    signal.throwIfAborted()
+    return { ...ladderOf([], resources, options), unresolved: unresolved(expected, error) }
   }
 }
 
 /** Only our own errors are known to be free of secrets; of any other not more than its name is told. */
-function unresolved(error: unknown): ResolutionEvent {
+function unresolved(ref: string, error: unknown): NonNullable<PreparedLadder['unresolved']> {
   const why = isWarmboxError(error) ? error.message : error instanceof Error ? error.name : typeof error
   const code = isWarmboxError(error) ? error.code : 'SPEC_UNRESOLVED'
-  return { type: 'warning', code, message: `The template could not be determined, the default is used instead: ${why}` }
+  return { ref, code, message: `The template could not be determined, the default is used instead: ${why}` }
 }
 
 const assertNamedSpec = (spec: NamedTemplateSpec): NamedTemplateSpec => {
@@ -85,10 +100,10 @@ async function prepareSpec(
   resources: Required<TemplateResources>,
   options: PrepareOptions,
 ): Promise<PreparedLadder> {
-  if (typeof spec === 'string') return ladderOf([existing('wanted', spec, options.strictTemplate)], resources)
+  if (typeof spec === 'string') return ladderOf([existing('wanted', spec, options.strictTemplate)], resources, options)
   if (isNamedTemplateSpec(spec)) return prepareNamedSpec(spec, options)
   const template = typeof spec === 'function' ? extended(spec, resources) : spec
-  return ladderOf([await unnamed('wanted', template, resources)], resources)
+  return ladderOf([await unnamed('wanted', template, resources)], resources, options)
 }
 
 function extended(
@@ -119,7 +134,7 @@ async function prepareNamedSpec(spec: NamedTemplateSpec, options: PrepareOptions
   const prepared: Prepared[] = spec.refused === undefined ? [wanted] : []
   if (fallback !== undefined) prepared.push(await prepareFallback(fallback, resources, redactor))
   const refused = spec.refused === undefined ? undefined : { ref: wanted.candidate.ref, ...spec.refused }
-  return { ...ladderOf(prepared, resources), redactor, refused }
+  return { ...ladderOf(prepared, resources, options), redactor, refused }
 }
 
 /** A named spec alone, for callers that climb no ladder: what to ask for and what to build. */
@@ -144,16 +159,23 @@ async function prepareFallback(
   return named('fallback', spec, resourcesOf({ ...resources, ...spec.buildResources }), redactor)
 }
 
-function ladderOf(prepared: readonly Prepared[], resources: Required<TemplateResources>): PreparedLadder {
+function ladderOf(
+  prepared: readonly Prepared[],
+  resources: Required<TemplateResources>,
+  { firstLook }: Pick<PrepareOptions, 'firstLook'>,
+): PreparedLadder {
   const mountable = createDefaultMountableTemplate(resources)
   const ref = withTag(mountable.id)
   const all = [...prepared, buildable('default', plainTarget(ref, mountable.template, resources))]
   return {
-    candidates: all.map(({ candidate }) => candidate),
+    // Only the first is looked at ahead of time; for those after it one question is as good as the other.
+    candidates: all.map(({ candidate }, place) =>
+      candidate.kind === 'existing' ? candidate : { ...candidate, firstLook: place === 0 ? firstLook : 'status' },
+    ),
     targets: new Map(all.flatMap(({ candidate, target }) => (target === undefined ? [] : [[candidate.role, target]]))),
     redactor: noRedaction,
     refused: undefined,
-    warnings: [],
+    unresolved: undefined,
   }
 }
 

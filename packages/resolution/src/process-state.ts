@@ -27,24 +27,48 @@ export interface RememberedFailure {
   readonly until: number
 }
 
+/** Who holds a lease of this process, and until when on its own clock. */
+export interface HeldLease {
+  readonly holder: string
+  readonly until: number
+}
+
+/** Step failures of one template name that resemble each other. */
+export interface CacheSuspicion {
+  /** What they have in common. */
+  readonly failure: string
+  /** How many builds in a row failed so after layers were taken from the cache. */
+  readonly count: number
+  /** A build without the cache failed so too: the cache is not to blame. */
+  readonly isCleared: boolean
+}
+
 /** What all copies of this package in a process share, so that ESM and CJS builds do not build one ref twice. */
 export interface ProcessState {
   readonly flights: Map<string, Flight>
   readonly failures: Map<string, RememberedFailure>
+  readonly leases: Map<string, HeldLease>
+  readonly suspicions: Map<string, CacheSuspicion>
   readonly background: Set<Promise<void>>
 }
 
 /** The number changes whenever the shape does. */
-const key = Symbol.for('warmbox.resolution.state.1')
+const key = Symbol.for('warmbox.resolution.state.2')
 
 const isProcessState = (value: unknown): value is ProcessState =>
-  typeof value === 'object' && value !== null && 'flights' in value && 'failures' in value && 'background' in value
+  typeof value === 'object' && value !== null && 'flights' in value && 'failures' in value && 'leases' in value
 
 /** The state of this process, made at the first use. */
 export function processState(): ProcessState {
   const present: unknown = Reflect.get(globalThis, key)
   if (isProcessState(present)) return present
-  const state: ProcessState = { flights: new Map(), failures: new Map(), background: new Set() }
+  const state: ProcessState = {
+    flights: new Map(),
+    failures: new Map(),
+    leases: new Map(),
+    suspicions: new Map(),
+    background: new Set(),
+  }
   Object.defineProperty(globalThis, key, { value: state })
   return state
 }

@@ -1,15 +1,27 @@
-import { type BuildEvent, type BuildStep, type Found, newBuildMemory, nextBuildStep } from './build-policy.ts'
+import {
+  type BuildEvent,
+  type BuildStep,
+  type BuildWish,
+  type Found,
+  newBuildMemory,
+  nextBuildStep,
+} from './build-policy.ts'
+import { clearSuspicion, isCacheSuspect, noteStepFailure } from './cache-suspicion.ts'
 import type { Clock } from './clock.ts'
-import { ResolutionError } from './errors.ts'
+import { isResolutionError, type ResolutionError } from './errors.ts'
 import type { ResolutionListener } from './events.ts'
-import { ABANDONED_AFTER_MS, followBuild } from './follow-build.ts'
+import { isFreshFailure } from './failure-memory.ts'
+import { ABANDONED_AFTER_MS, failureOf, followBuild } from './follow-build.ts'
+import { claimLease, type LeaseHold, leaseKey } from './hold-lease.ts'
+import type { BuildLease } from './lease.ts'
 import { splitRef } from './refs.ts'
 import type { BuildTarget } from './target.ts'
-import type { BuildHandle, BuildProgress, TemplateApi } from './template-api.ts'
+import type { BuildHandle, BuildProgress, TagAssignment, TemplateApi } from './template-api.ts'
 import { unreachable } from './unreachable.ts'
 
 export interface BuildContext {
   readonly api: TemplateApi
+  readonly lease: BuildLease
   readonly clock: Clock
   readonly random: () => number
   readonly signal: AbortSignal
@@ -18,34 +30,43 @@ export interface BuildContext {
 }
 
 const FIRST_PAUSE_MS = 1_000
+/** The holder of a lease needs it for two requests. */
+const LEASE_PAUSE_MS = 250
+
 /**
  * Performs what the build policy says until the ref has a ready build.
  * @throws ResolutionError the failure that ended it; the signal's reason when aborted.
  */
 export async function runBuild(
   target: BuildTarget,
-  force: boolean,
+  wish: Omit<BuildWish, 'ref'>,
   context: BuildContext,
 ): Promise<'built' | 'joined'> {
   const run = new BuildRun(target, context)
-  let memory = newBuildMemory(force)
+  let memory = newBuildMemory({ ...wish, ref: target.ref })
   let event: BuildEvent = { kind: 'begun' }
-  for (;;) {
-    context.signal.throwIfAborted()
-    const next = nextBuildStep(memory, event)
-    memory = next.memory
-    const { step } = next
-    switch (step.do) {
-      case 'finish':
-        return step.how
-      case 'fail':
-        throw step.failure
-      case 'look':
-      case 'start':
-      case 'await':
-      case 'pause':
-        event = await run.perform(step)
+  try {
+    for (;;) {
+      run.throwIfAborted()
+      const next = nextBuildStep(memory, event)
+      memory = next.memory
+      const { step } = next
+      if (memory.lease === 'unclaimed') await run.releaseLease()
+      switch (step.do) {
+        case 'finish':
+          return step.how
+        case 'fail':
+          throw step.failure
+        case 'claim':
+        case 'look':
+        case 'start':
+        case 'await':
+        case 'pause':
+          event = await run.perform(step)
+      }
     }
+  } finally {
+    await run.releaseLease()
   }
 }
 
@@ -56,6 +77,11 @@ class BuildRun {
   readonly #requested = new Set<string>()
   /** When the build that was told of as started began; undefined once its end was told. */
   #startedAt: number | undefined
+  #lease: LeaseHold | undefined
+  /** The newest build at the last look. */
+  #found: TagAssignment | undefined
+  /** Of the last build requested here. */
+  #skippedCache = false
 
   constructor(target: BuildTarget, context: BuildContext) {
     this.#target = target
@@ -64,6 +90,8 @@ class BuildRun {
 
   async perform(step: Exclude<BuildStep, { do: 'finish' | 'fail' }>): Promise<BuildEvent> {
     switch (step.do) {
+      case 'claim':
+        return this.#claim()
       case 'look':
         return this.#guarded('look', async () => ({ kind: 'found', found: await this.#look() }))
       case 'start':
@@ -77,32 +105,58 @@ class BuildRun {
     }
   }
 
+  throwIfAborted(): void {
+    const { signal } = this.#context
+    if (signal.aborted) this.#end('aborted')
+    signal.throwIfAborted()
+  }
+
+  async #claim(): Promise<BuildEvent> {
+    const { api, emit } = this.#context
+    const { ref } = this.#target
+    const claimed = await claimLease(leaseKey(api.scope, 'build', ref), ref, { ...this.#context, emit })
+    if (claimed === 'taken') return { kind: 'taken' }
+    this.#lease = claimed
+    return { kind: 'claimed' }
+  }
+
+  async releaseLease(): Promise<void> {
+    const lease = this.#lease
+    this.#lease = undefined
+    await lease?.release()
+  }
+
   /** alias -> tags -> status: the newest build under the tag, which need not be the one that boots. */
   async #look(): Promise<Found> {
     const { api, clock, signal } = this.#context
-    const { name, tag } = splitRef(this.#target.ref)
-    const newest = (await api.tags(name, signal))?.find((assignment) => assignment.tag === tag)
-    if (newest === undefined) return { kind: 'none' }
+    const { ref, redactor } = this.#target
+    const { name, tag } = splitRef(ref)
+    const assigned = await api.tags(name, signal)
+    const newest = assigned?.find((assignment) => assignment.tag === tag)
+    if (newest === undefined) return { kind: 'none', isNameKnown: assigned !== undefined }
     const templateId = await api.templateId(name, signal)
-    if (templateId === undefined) return { kind: 'none' }
+    if (templateId === undefined) return { kind: 'none', isNameKnown: false }
     const build: BuildHandle = { templateId, buildId: newest.buildId }
-    const state = (await this.#progressOfKnown(build))?.state
-    switch (state) {
+    this.#found = newest
+    const progress = await this.#progressOfKnown(build)
+    if (progress === undefined) return { kind: 'none', isNameKnown: true }
+    const age = clock.now() - newest.createdAt.getTime()
+    switch (progress.state) {
       case 'ready':
         return { kind: 'ready' }
       case 'waiting':
       case 'building': {
         const ours = this.#requested.has(build.buildId)
-        const isOld = clock.now() - newest.createdAt.getTime() > ABANDONED_AFTER_MS
         // A build of ours that still waits was never started, or we would not be looking.
-        const abandoned = state === 'waiting' && (ours || isOld)
+        const abandoned = progress.state === 'waiting' && (ours || age > ABANDONED_AFTER_MS)
         return { kind: 'running', build, ours, abandoned }
       }
-      case 'error':
-      case undefined:
-        return { kind: 'none' }
+      case 'error': {
+        const failure = failureOf(ref, progress, redactor)
+        return { kind: 'broken', failure, isFresh: isFreshFailure(failure, clock.now() - age, clock.now()) }
+      }
       default:
-        return unreachable(state)
+        return unreachable(progress.state)
     }
   }
 
@@ -111,7 +165,7 @@ class BuildRun {
     try {
       return await this.#context.api.buildProgress(build, 0, this.#context.signal)
     } catch (error) {
-      if (error instanceof ResolutionError && (error.code === 'BAD_REQUEST' || error.code === 'NOT_FOUND')) {
+      if (isResolutionError(error) && (error.code === 'BAD_REQUEST' || error.code === 'NOT_FOUND')) {
         return undefined
       }
       throw error
@@ -121,7 +175,9 @@ class BuildRun {
   async #start(): Promise<BuildEvent> {
     const { api, background, clock, emit, signal } = this.#context
     const { ref, template, resources } = this.#target
-    const request = { ref, template, ...resources }
+    if (this.#lease?.isHeld() !== true) return { kind: 'lost' }
+    this.#skippedCache = isCacheSuspect(api.scope, ref)
+    const request = { ref, template, ...resources, ...(this.#skippedCache ? { skipCache: true } : {}) }
     this.#startedAt = clock.now()
     emit({ type: 'build-start', ref, background })
     const requested = await this.#guarded('request', async () => {
@@ -130,22 +186,61 @@ class BuildRun {
       return { kind: 'started', build }
     })
     if (requested.kind !== 'started') return this.#told(requested)
+    if (!this.#lease.isHeld() || (await this.#isOutrun(requested.build))) return this.#told({ kind: 'lost' })
+    // Not bound to the signal: a build that is registered and never started keeps others waiting for it.
     return this.#told(
       await this.#guarded('start', async () => {
-        await api.startBuild(requested.build, request, signal)
+        await api.startBuild(requested.build, request)
         return requested
       }),
     )
   }
 
+  /**
+   * Did somebody without the lease request the same ref meanwhile? Their request has failed ours, and a start of ours
+   * would cancel theirs all the same before E2B looks at its state.
+   */
+  async #isOutrun({ buildId }: BuildHandle): Promise<boolean> {
+    const { api } = this.#context
+    const { name, tag } = splitRef(this.#target.ref)
+    try {
+      const newest = (await api.tags(name))?.find((assignment) => assignment.tag === tag)
+      return newest !== undefined && newest.buildId !== buildId
+    } catch (error) {
+      // Not to know is no reason to leave a registered build behind.
+      if (isResolutionError(error)) return false
+      throw error
+    }
+  }
+
   async #await(build: BuildHandle, ours: boolean): Promise<BuildEvent> {
-    return this.#told(await this.#guarded('wait', () => followBuild(this.#target, build, ours, this.#context)))
+    let cached = false
+    const onCacheHit = (): void => {
+      cached = true
+    }
+    const isFound = this.#found?.buildId === build.buildId
+    const requestedAt = (isFound ? this.#found?.createdAt.getTime() : undefined) ?? this.#context.clock.now()
+    const event = await this.#guarded('wait', () =>
+      followBuild(this.#target, build, ours, { ...this.#context, requestedAt, onCacheHit }),
+    )
+    this.#learn(event, { cached, skippedCache: ours && this.#skippedCache })
+    return this.#told(event)
+  }
+
+  #learn(event: BuildEvent, how: { readonly cached: boolean; readonly skippedCache: boolean }): void {
+    const { scope } = this.#context.api
+    const { ref } = this.#target
+    if (event.kind === 'ready') clearSuspicion(scope, ref)
+    if (event.kind === 'failed' && event.failure.code === 'BUILD_STEP_FAILED') {
+      noteStepFailure(scope, ref, event.failure, how)
+    }
   }
 
   async #pause(failures: number): Promise<BuildEvent> {
     const { clock, random, signal } = this.#context
+    const delay = failures === 0 ? LEASE_PAUSE_MS : FIRST_PAUSE_MS * 2 ** (failures - 1)
     // Jitter keeps processes that failed together from trying again together.
-    await clock.sleep(FIRST_PAUSE_MS * 2 ** (failures - 1) * (0.5 + random()), signal)
+    await clock.sleep(delay * (0.5 + random()), signal)
     return { kind: 'paused' }
   }
 
@@ -158,7 +253,12 @@ class BuildRun {
       case 'refused':
         this.#end('failed', event.failure)
         break
+      case 'lost':
+        this.#end('aborted')
+        break
       case 'begun':
+      case 'claimed':
+      case 'taken':
       case 'found':
       case 'paused':
       case 'started':
@@ -193,7 +293,7 @@ class BuildRun {
         this.#end('aborted')
         throw error
       }
-      if (!(error instanceof ResolutionError)) throw error
+      if (!isResolutionError(error)) throw error
       return { kind: 'refused', during, failure: error }
     }
   }

@@ -1,5 +1,5 @@
 import { digestText } from '@warmbox/identity'
-import { ApiClient, ConnectionConfig, type ConnectionOpts, Template } from 'e2b'
+import { ApiClient, ConnectionConfig, type ConnectionOpts, Template, type TemplateBuilder } from 'e2b'
 import { ResolutionError } from './errors.ts'
 import { errorOfFailure, errorOfResponse, errorOfSdkBuild } from './sdk-errors.ts'
 import type {
@@ -23,6 +23,14 @@ interface Answer<Data> {
 /** Identifies one account at one endpoint; a key must never be readable from it. */
 const scopeOf = (apiUrl: string, apiKey: string): string =>
   digestText(`warmbox.scope\n${apiUrl}\n${apiKey}`).slice(0, 32)
+
+/** `skipCache` marks the SDK's builder for good; this takes the mark off again, so that later builds use the cache. */
+function rememberForce(template: TemplateBuilder): () => void {
+  const force: unknown = Reflect.get(template, 'force')
+  return () => {
+    Reflect.set(template, 'force', force)
+  }
+}
 
 interface Session {
   readonly config: ConnectionConfig
@@ -102,8 +110,9 @@ class SdkTemplateApi implements TemplateApi {
     const { ref, cpuCount, memoryMB } = request
     const operation = `build '${ref}'`
     if (copiesFiles(await buildBodyOf(request.template))) return this.#buildWithUpload(request, operation, signal)
+    signal?.throwIfAborted()
     // The tag travels inside the name alone: `name:default` together with a list of tags would not get `default`.
-    const { data, response, error } = await this.#ask(operation, signal, (client, requestSignal) =>
+    const { data, response, error } = await this.#ask(operation, undefined, (client, requestSignal) =>
       client.api.POST('/v3/templates', { body: { name: ref, cpuCount, memoryMB }, ...requestSignal }),
     )
     if (data === undefined) throw errorOfResponse(operation, response, error)
@@ -115,25 +124,30 @@ class SdkTemplateApi implements TemplateApi {
    * start; doing that again here would have to follow every change of its archive format.
    */
   async #buildWithUpload(request: BuildRequest, operation: string, signal?: AbortSignal): Promise<BuildHandle> {
-    const { ref, template, cpuCount, memoryMB } = request
+    const { ref, template, cpuCount, memoryMB, skipCache = false } = request
     const merged = this.#merge(signal)
+    const restore = rememberForce(template)
     try {
       const info = await Template.buildInBackground(template, ref, {
         ...this.#connection,
         cpuCount,
         memoryMB,
+        skipCache,
         ...(merged === undefined ? {} : { signal: merged }),
       })
       return { templateId: info.templateId, buildId: info.buildId }
     } catch (error) {
       merged?.throwIfAborted()
       throw errorOfSdkBuild(operation, error)
+    } finally {
+      restore()
     }
   }
 
   async startBuild(build: BuildHandle, request: BuildRequest, signal?: AbortSignal): Promise<void> {
-    const body = await buildBodyOf(request.template)
-    if (copiesFiles(body)) return
+    const content = await buildBodyOf(request.template)
+    if (copiesFiles(content)) return
+    const body = request.skipCache === true ? { ...content, force: true } : content
     const operation = `start the build of '${request.ref}'`
     const { response, error } = await this.#ask(operation, signal, (client, requestSignal) =>
       client.api.POST('/v2/templates/{templateID}/builds/{buildID}', {

@@ -51,6 +51,11 @@ export interface ResolveContext {
   signal?: AbortSignal | undefined
   /** Receives warnings of the spec's own work, such as a head that could not be looked up. */
   onEvent?: ((event: ResolutionEvent) => void) | undefined
+  /**
+   * Told the name of the template (what stands before the tag) as soon as it is known, so that its tags are read while
+   * the rest of the spec is determined. A name that turns out to be another costs a request and nothing else.
+   */
+  expectName?: ((name: string) => void) | undefined
 }
 
 /**

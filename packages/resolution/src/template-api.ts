@@ -23,6 +23,8 @@ export interface BuildRequest {
   readonly template: TemplateBuilder
   readonly cpuCount: number
   readonly memoryMB: number
+  /** Build every layer anew. Where it is absent the platform takes from its cache what it has. */
+  readonly skipCache?: boolean
 }
 
 export interface BuildLogEntry {
@@ -55,7 +57,8 @@ export interface TemplateApi {
   /** All tags of a template by name or id, in no promised order; `undefined` where there is no such template. */
   tags(name: string, signal?: AbortSignal): Promise<readonly TagAssignment[] | undefined>
   /**
-   * Registers a build of `ref`. A template with COPY steps is also uploaded and started here, in one call of the SDK.
+   * Registers a build of `ref`. A template with COPY steps is also uploaded and started here, in one call of the SDK;
+   * only that is cut off by the signal, since a build that is registered and not known to anybody keeps its tag.
    */
   requestBuild(request: BuildRequest, signal?: AbortSignal): Promise<BuildHandle>
   /** Starts a requested build; nothing is left to do where {@link requestBuild} started it. Resolves once it runs. */

@@ -53,6 +53,20 @@ describe('after a build', () => {
     expect(world.api.count('assignTags')).toBe(0)
   })
 
+  test('somebody else made and tagged, no tag is moved again', async () => {
+    const world = new World()
+    const theirs = world.api.seed(REF, 'building')
+    let tagging: Promise<void> | undefined
+    world.api.fault = ({ method }) => {
+      // Whoever built it is faster.
+      if (method === 'tags' && theirs.state === 'ready') tagging ??= world.api.assignTags(REF, ['current'])
+    }
+    expect((await world.start(named({ buildTags: ['current'], isCurrent }))).rung).toBe('joined')
+    await tagging
+    await settleBackgroundBuilds()
+    expect(world.api.count('assignTags')).toBe(1)
+  })
+
   test('somebody else made, the tags move too', async () => {
     const world = new World()
     world.api.seed(REF, 'building')
@@ -90,12 +104,39 @@ describe('a later session that finds the ref ready', () => {
     expect(world.api.count('assignTags')).toBe(0)
   })
 
-  test('asks nothing about tags where nobody can tell what is current', async () => {
+  test('moves no tag where nobody can tell what is current', async () => {
     const world = new World()
     world.api.seed(REF, 'ready')
     await world.start(named({ buildTags: ['current'] }))
     await settleBackgroundBuilds()
-    expect(world.api.calls.map(({ method }) => method)).toEqual(['status'])
+    expect(world.api.calls).toHaveLength(1)
+  })
+
+  test('leaves a tag alone that was moved back to an older build on purpose', async () => {
+    const world = new World()
+    const old = world.api.seed('mastra-repo-abc:sha-0', 'ready')
+    world.clock.advance(1_000)
+    world.api.seed(REF, 'ready')
+    await world.api.assignTags(REF, ['current'])
+    world.clock.advance(1_000)
+    await world.api.assignTags('mastra-repo-abc:sha-0', ['current'])
+    await world.start(named({ buildTags: ['current'], isCurrent }))
+    await settleBackgroundBuilds()
+    expect(world.api.buildOf(STALE)?.id).toBe(old.id)
+    expect(await ensure(world, { buildTags: ['current'], isCurrent })).toMatchObject({ action: 'reused' })
+    expect(world.api.buildOf(STALE)?.id).toBe(old.id)
+  })
+
+  test('follows a head that went back to it from a newer build', async () => {
+    const world = new World()
+    const exact = world.api.seed(REF, 'ready')
+    world.clock.advance(1_000)
+    world.api.seed(NEWER, 'ready')
+    world.clock.advance(1_000)
+    await world.api.assignTags(NEWER, ['current'])
+    await world.start(named({ buildTags: ['current'], isCurrent }))
+    await settleBackgroundBuilds()
+    expect(world.api.buildOf(STALE)?.id).toBe(exact.id)
   })
 })
 

@@ -1,6 +1,13 @@
 import { ResolutionError, type ResolutionErrorCode } from '@warmbox/resolution'
 import { describe, expect, test } from 'vitest'
-import { type BuildEvent, type BuildMemory, MOST_FAILURES, newBuildMemory, nextBuildStep } from '../src/build-policy.ts'
+import {
+  type BuildEvent,
+  type BuildMemory,
+  type BuildWish,
+  MOST_FAILURES,
+  newBuildMemory,
+  nextBuildStep,
+} from '../src/build-policy.ts'
 
 const build = { templateId: 't', buildId: 'b' }
 const error = (code: ResolutionErrorCode): ResolutionError => new ResolutionError({ code, message: code })
@@ -8,7 +15,16 @@ const running = (ours: boolean, abandoned = false): BuildEvent => ({
   kind: 'found',
   found: { kind: 'running', build, ours, abandoned },
 })
-const none: BuildEvent = { kind: 'found', found: { kind: 'none' } }
+const none: BuildEvent = { kind: 'found', found: { kind: 'none', isNameKnown: true } }
+const nameless: BuildEvent = { kind: 'found', found: { kind: 'none', isNameKnown: false } }
+const broken = (isFresh: boolean): BuildEvent => ({
+  kind: 'found',
+  found: { kind: 'broken', failure: error('BUILD_STEP_FAILED'), isFresh },
+})
+const claimed: BuildEvent = { kind: 'claimed' }
+const taken: BuildEvent = { kind: 'taken' }
+const lost: BuildEvent = { kind: 'lost' }
+const paused: BuildEvent = { kind: 'paused' }
 const ready: BuildEvent = { kind: 'found', found: { kind: 'ready' } }
 const refused = (during: 'look' | 'request' | 'start' | 'wait', code: ResolutionErrorCode): BuildEvent => ({
   kind: 'refused',
@@ -16,20 +32,29 @@ const refused = (during: 'look' | 'request' | 'start' | 'wait', code: Resolution
   failure: error(code),
 })
 
+const newMemory = () => newBuildMemory({ ref: 'n:t', force: false, despiteFailure: false, remembered: undefined })
+
 /** The steps taken for a series of events. */
-function stepsFor(events: readonly BuildEvent[], force = false) {
-  let memory: BuildMemory = newBuildMemory(force)
+function stepsFor(events: readonly BuildEvent[], wish: Partial<BuildWish> = {}) {
+  let memory: BuildMemory = newBuildMemory({
+    ref: 'n:t',
+    force: false,
+    despiteFailure: false,
+    remembered: undefined,
+    ...wish,
+  })
   return events.map((event) => {
     const next = nextBuildStep(memory, event)
     memory = next.memory
     return next.step
   })
 }
-const lastFor = (events: readonly BuildEvent[], force = false) => stepsFor(events, force).at(-1)
+const lastFor = (events: readonly BuildEvent[], wish?: Partial<BuildWish>) => stepsFor(events, wish).at(-1)
 
 describe('before anything is started', () => {
-  test('it looks', () => {
-    expect(lastFor([{ kind: 'begun' }])).toEqual({ do: 'look' })
+  test('it claims the lease and looks with it, or without where it is taken', () => {
+    expect(stepsFor([{ kind: 'begun' }, claimed])).toEqual([{ do: 'claim' }, { do: 'look' }])
+    expect(lastFor([taken])).toEqual({ do: 'look' })
   })
 
   test.each<[string, BuildEvent, object]>([
@@ -37,14 +62,55 @@ describe('before anything is started', () => {
     ['ready by now: done', ready, { do: 'finish', how: 'joined' }],
     ['running: wait for it', running(false), { do: 'await', build, ours: false }],
     ['abandoned: start', running(false, true), { do: 'start' }],
+    ['failed some time ago: start', broken(false), { do: 'start' }],
+    ['failed lately: leave it', broken(true), { do: 'fail', failure: { code: 'BUILD_BACKOFF' } }],
     ['cannot look: fail, since starting could kill another', refused('look', 'NETWORK'), { do: 'fail' }],
   ])('%s', (_state, event, step) => {
-    expect(lastFor([event])).toMatchObject(step)
+    expect(lastFor([claimed, event])).toMatchObject(step)
   })
 
-  test('forced: a ready build does not count, a running one does', () => {
-    expect(lastFor([ready], true)).toEqual({ do: 'start' })
-    expect(lastFor([running(false)], true)).toMatchObject({ do: 'await' })
+  test.each<[string, BuildEvent]>([
+    ['nothing there', none],
+    ['abandoned', running(false, true)],
+    ['failed some time ago', broken(false)],
+  ])('%s, and somebody else holds the lease: wait for it, never start without', (_state, event) => {
+    expect(stepsFor([taken, event, paused])).toEqual([{ do: 'look' }, { do: 'pause', failures: 0 }, { do: 'claim' }])
+  })
+
+  test('running, and somebody else holds the lease: is joined all the same', () => {
+    expect(lastFor([taken, running(false)])).toMatchObject({ do: 'await', ours: false })
+  })
+
+  test('the lease is given up with the first step that does not need it', () => {
+    const give = nextBuildStep({ ...newMemory(), lease: 'held' }, running(false))
+    expect(give).toMatchObject({ memory: { lease: 'unclaimed' }, step: { do: 'await' } })
+    const keep = nextBuildStep({ ...newMemory(), lease: 'held' }, none)
+    expect(keep).toMatchObject({ memory: { lease: 'held' }, step: { do: 'start' } })
+  })
+
+  test('the lease is lost before the start: claim it again', () => {
+    expect(stepsFor([claimed, none, lost])).toEqual([{ do: 'look' }, { do: 'start' }, { do: 'claim' }])
+  })
+
+  test('forced: neither a ready build nor a failed one counts, a running one does', () => {
+    expect(lastFor([claimed, ready], { force: true })).toEqual({ do: 'start' })
+    expect(lastFor([claimed, broken(true)], { force: true })).toEqual({ do: 'start' })
+    expect(lastFor([claimed, running(false)], { force: true })).toMatchObject({ do: 'await' })
+  })
+
+  test('a remembered failure keeps it from starting, not from joining or using what is there', () => {
+    const wish = { remembered: 'no luck' }
+    const message = "'n:t' is not built again yet: no luck"
+    expect(lastFor([claimed, none], wish)).toMatchObject({ do: 'fail', failure: { code: 'BUILD_BACKOFF', message } })
+    expect(lastFor([claimed, broken(false)], wish)).toMatchObject({ do: 'fail', failure: { message } })
+    expect(lastFor([claimed, running(false)], wish)).toMatchObject({ do: 'await' })
+    expect(lastFor([claimed, ready], wish)).toEqual({ do: 'finish', how: 'joined' })
+  })
+
+  test('despite failures: none of them counts', () => {
+    const wish = { remembered: 'no luck', despiteFailure: true }
+    expect(lastFor([claimed, none], wish)).toEqual({ do: 'start' })
+    expect(lastFor([claimed, broken(true)], wish)).toEqual({ do: 'start' })
   })
 })
 
@@ -58,11 +124,12 @@ describe('a build', () => {
     expect(lastFor([{ kind: 'failed', failure: error('BUILD_STEP_FAILED') }])).toMatchObject({ do: 'fail' })
   })
 
-  test('that failed otherwise: look, rest, look again, start again', () => {
+  test('that failed otherwise: look, rest, claim the lease, look again, start again', () => {
     const failure: BuildEvent = { kind: 'failed', failure: error('BUILD_FAILED') }
-    expect(stepsFor([failure, none, { kind: 'paused' }, none])).toMatchObject([
+    expect(stepsFor([failure, none, paused, claimed, none])).toMatchObject([
       { do: 'look' },
       { do: 'pause', failures: 1 },
+      { do: 'claim' },
       { do: 'look' },
       { do: 'start' },
     ])
@@ -71,12 +138,13 @@ describe('a build', () => {
   test('that was replaced: the replacement is joined, or used when it is ready, also when forced', () => {
     const failure: BuildEvent = { kind: 'failed', failure: error('BUILD_FAILED') }
     expect(lastFor([failure, running(false)])).toMatchObject({ do: 'await', ours: false })
-    expect(lastFor([failure, ready], true)).toEqual({ do: 'finish', how: 'joined' })
+    expect(lastFor([failure, ready], { force: true })).toEqual({ do: 'finish', how: 'joined' })
   })
 
   test('is given up after a number of failures, with the last of them', () => {
-    const round: readonly BuildEvent[] = [{ kind: 'paused' }, none, { kind: 'failed', failure: error('BUILD_FAILED') }]
-    const events = [...Array.from({ length: MOST_FAILURES }, () => round).flat(), none]
+    const failure: BuildEvent = { kind: 'failed', failure: error('BUILD_FAILED') }
+    const round: readonly BuildEvent[] = [paused, claimed, none, failure]
+    const events = [...Array.from({ length: MOST_FAILURES }, () => round).flat(), broken(true)]
     expect(lastFor(events)).toMatchObject({ do: 'fail', failure: { code: 'BUILD_FAILED' } })
     expect(stepsFor(events).filter((step) => step.do === 'start')).toHaveLength(MOST_FAILURES)
   })
@@ -101,13 +169,25 @@ describe('a refusal', () => {
   test.each(['CONFLICT', 'PLATFORM', 'NETWORK', 'REQUEST_TIMEOUT', 'SERVICE_BUSY', 'NOT_FOUND'] as const)(
     '%s of the request: look, and try again after a rest',
     (code) => {
-      const steps = stepsFor([refused('request', code), none, { kind: 'paused' }, none])
-      expect(steps.map((step) => step.do)).toEqual(['look', 'pause', 'look', 'start'])
+      const steps = stepsFor([refused('request', code), none, paused, claimed, none])
+      expect(steps.map((step) => step.do)).toEqual(['look', 'pause', 'claim', 'look', 'start'])
     },
   )
 
   test('of the start, because it is not waiting any more: look and try again', () => {
-    const steps = stepsFor([refused('start', 'BAD_REQUEST'), none, { kind: 'paused' }, none])
-    expect(steps.map((step) => step.do)).toEqual(['look', 'pause', 'look', 'start'])
+    const steps = stepsFor([refused('start', 'BAD_REQUEST'), none, paused, claimed, none])
+    expect(steps.map((step) => step.do)).toEqual(['look', 'pause', 'claim', 'look', 'start'])
+  })
+
+  test('FORBIDDEN of a name that was not there: is one of ours by now, so it is tried again', () => {
+    const steps = stepsFor([claimed, nameless, refused('request', 'FORBIDDEN'), none, paused])
+    expect(steps.map((step) => step.do)).toEqual(['look', 'start', 'look', 'pause', 'claim'])
+  })
+
+  test('FORBIDDEN of a name that is still not there: is somebody else’s, or the account is blocked', () => {
+    expect(lastFor([claimed, nameless, refused('request', 'FORBIDDEN'), nameless])).toMatchObject({
+      do: 'fail',
+      failure: { code: 'FORBIDDEN' },
+    })
   })
 })

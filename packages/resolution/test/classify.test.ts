@@ -1,5 +1,12 @@
 import { classifyBootError, ResolutionError, TemplateUnusableError } from '@warmbox/resolution'
-import { AuthenticationError, RateLimitError, SandboxNotFoundError, ServiceBusyError, TimeoutError } from 'e2b'
+import {
+  AuthenticationError,
+  RateLimitError,
+  SandboxError,
+  SandboxNotFoundError,
+  ServiceBusyError,
+  TimeoutError,
+} from 'e2b'
 import { expect, test } from 'vitest'
 import { createAnswer } from './support/world.ts'
 
@@ -14,11 +21,17 @@ test.each([
   ['words alone', new Error("404: template 'x' not found"), 'propagate'],
   ['400', createAnswer(400, '404: template not found'), 'propagate'],
   ['403', createAnswer(403, 'team is banned'), 'propagate'],
-  ['500', createAnswer(500, 'sandbox_create_failed'), 'propagate'],
+  ['500', createAnswer(500, 'sandbox_create_failed'), 'ambiguous'],
+  ['504', createAnswer(504, 'sandbox_placement_timeout'), 'ambiguous'],
+  ['no status', new SandboxError('unexpected'), 'ambiguous'],
   ['401', new AuthenticationError('no'), 'propagate'],
   ['429', new RateLimitError('too many'), 'propagate'],
   ['503', new ServiceBusyError('busy'), 'propagate'],
-  ['a timeout', new TimeoutError('late'), 'propagate'],
+  ['the timeout of a stream', new TimeoutError('late'), 'ambiguous'],
+  ['the timeout of a request', new DOMException('late', 'TimeoutError'), 'ambiguous'],
+  ['a lost connection', new TypeError('fetch failed'), 'ambiguous'],
+  ['the platform, in our words', new ResolutionError({ code: 'PLATFORM', message: 'no' }), 'ambiguous'],
+  ['the network, in our words', new ResolutionError({ code: 'NETWORK', message: 'no' }), 'ambiguous'],
   ['an abort', new DOMException('aborted', 'AbortError'), 'propagate'],
   ['another error of ours', new ResolutionError({ code: 'NOT_FOUND', message: 'no' }), 'propagate'],
   ['no error at all', 'template not found', 'propagate'],

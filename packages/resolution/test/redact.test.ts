@@ -102,7 +102,11 @@ describe('a resolution', () => {
     }
     const failure = await world.start(named({ redact: [TOKEN] })).catch((error: unknown) => error)
     expect(world.eventsOf('build-log')).toMatchObject([{ line: 'ENV GH_TOKEN ***' }])
-    expect(world.eventsOf('rung')).toMatchObject([{}, { rung: 'built', reason: expect.stringContaining('***') }])
+    expect(world.eventsOf('rung')).toMatchObject([
+      { rung: 'exact' },
+      { rung: 'built', reason: expect.stringContaining('***') },
+      { rung: 'default', reason: 'a defect near ***' },
+    ])
     expect(JSON.stringify(world.events)).not.toContain(TOKEN)
     expect(failure).toMatchObject({ message: 'a defect near ***' })
   })

@@ -6,6 +6,8 @@ import type {
   MountableTemplateOptions,
   MountableTemplateResult,
   NamedTemplateSpec,
+  PreparedResolution,
+  PrepareResolutionOptions,
   ResolutionEvent,
   ResolveContext,
   Rung,
@@ -60,7 +62,7 @@ test('the functions hosts call', () => {
   >()
   expectTypeOf(resolution.createTemplateApi).toEqualTypeOf<(connection?: ConnectionOpts) => TemplateApi>()
   expectTypeOf(resolution.bootFromSpec<number>).parameters.toEqualTypeOf<
-    [spec: TemplateSpec | undefined, options: BootOptions<number>]
+    [spec: TemplateSpec | PreparedResolution | undefined, options: BootOptions<number>]
   >()
   expectTypeOf(resolution.bootFromSpec<number>).returns.resolves.toEqualTypeOf<{
     readonly value: number
@@ -74,13 +76,18 @@ test('the functions hosts call', () => {
     readonly attempts: readonly Attempt[]
   }>()
   expectTypeOf(resolution.settleBackgroundBuilds).toEqualTypeOf<() => Promise<void>>()
-  expectTypeOf(resolution.classifyBootError).toEqualTypeOf<(error: unknown) => 'unusable' | 'propagate'>()
+  expectTypeOf(resolution.classifyBootError).toEqualTypeOf<(error: unknown) => 'unusable' | 'ambiguous' | 'propagate'>()
+  expectTypeOf(resolution.prepareResolution).toEqualTypeOf<
+    (spec: TemplateSpec | undefined, options: PrepareResolutionOptions) => Promise<PreparedResolution>
+  >()
+  expectTypeOf(resolution.attemptsOf).toEqualTypeOf<(error: unknown) => readonly Attempt[]>()
+  expectTypeOf(resolution.isResolutionError).guards.toEqualTypeOf<resolution.ResolutionError>()
 })
 
 test('the words of a resolution', () => {
   expectTypeOf<Rung>().toEqualTypeOf<'exact' | 'stale' | 'joined' | 'built' | 'fallback' | 'default' | 'rebuilt'>()
   expectTypeOf<ResolutionEvent['type']>().toEqualTypeOf<
-    'rung' | 'build-start' | 'build-log' | 'build-end' | 'advance' | 'warning'
+    'rung' | 'create' | 'build-start' | 'build-log' | 'build-end' | 'advance' | 'warning' | 'resolution-end'
   >()
 })
 
@@ -95,18 +102,26 @@ test('the values a host can import, the constants of the identity included', () 
     'TemplateUnusableError',
     'WarmboxError',
     'applyMountableSteps',
+    'attemptTime',
+    'attemptsOf',
     'bootFromSpec',
+    'bootRef',
     'classifyBootError',
+    'createAttemptId',
     'createDefaultMountableTemplate',
+    'createMemoryLease',
     'createRedactor',
     'createTemplateApi',
     'ensureTemplate',
     'formatTemplateRef',
     'isDeferredNamedTemplateSpec',
     'isNamedTemplateSpec',
+    'isResolutionError',
     'isWarmboxError',
+    'lookUpAttempt',
     'mountableTemplateId',
     'parseTemplateRef',
+    'prepareResolution',
     'quoteShell',
     'repoTemplateRef',
     'resolveTemplate',

@@ -29,6 +29,7 @@ export function openConnection(options: E2BSandboxOptions, environment: NodeJS.P
     ...(options.domain === undefined ? {} : { domain: options.domain }),
     ...(options.apiUrl === undefined ? {} : { apiUrl: options.apiUrl }),
     ...(options.sandboxUrl === undefined ? {} : { sandboxUrl: options.sandboxUrl }),
+    ...(options.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: options.requestTimeoutMs }),
   })
   const redactor = createRedactor([apiKey])
   return Object.freeze({ sdk, redactor, sandboxes: createSandboxApi(sdk, redactor), templates: createTemplateApi(sdk) })

@@ -1,16 +1,21 @@
-import { randomUUID } from 'node:crypto'
 import type { Sandbox, SandboxOpts } from 'e2b'
-import { type Attempt, bootFromSpec, type Rung, systemClock, TemplateUnusableError } from '@warmbox/resolution'
+import {
+  type Attempt,
+  attemptsOf,
+  bootFromSpec,
+  type BootPorts,
+  bootRef,
+  prepareResolution,
+  type Rung,
+  systemClock,
+} from '@warmbox/resolution'
 import { abortable } from './abort.ts'
 import { chooseAfterCreate } from './converge.ts'
-import { type CreateAttempt, type Created, createOnce } from './create-once.ts'
-import { E2BSandboxError } from './errors.ts'
-import type { E2BSandboxEvent } from './events.ts'
-import { gateChanges } from './gated-templates.ts'
+import { createOnce, killCreated } from './create-once.ts'
+import { E2BSandboxError, withAttempts } from './errors.ts'
 import { connectTo, type SandboxHost } from './host.ts'
-import { ATTEMPT_ID_KEY, type Candidate, createAttemptId, LOGICAL_ID_KEY } from './metadata.ts'
-import { errorCode } from './sdk-errors.ts'
-import { exonerate, suspect } from './suspects.ts'
+import { ATTEMPT_ID_KEY, type Candidate, LOGICAL_ID_KEY } from './metadata.ts'
+import { errorCode, translateError } from './sdk-errors.ts'
 
 /** How the sandbox was booted when it was last created. */
 export interface Boot {
@@ -42,23 +47,10 @@ export interface NewSandbox {
   readonly made: Made
 }
 
-/** Opens once. */
-class Gate {
-  readonly opened: Promise<void>
-  #resolve: () => void = () => undefined
-
-  constructor() {
-    this.opened = new Promise((resolve) => {
-      this.#resolve = resolve
-    })
-  }
-
-  open(): void {
-    this.#resolve()
-  }
-}
-
-export interface Made extends Created {
+export interface Made {
+  readonly sandbox: Sandbox
+  /** True where create failed and the sandbox it had made all the same was found. */
+  readonly adopted: boolean
   readonly own: Candidate
 }
 
@@ -77,46 +69,41 @@ export class Creator {
    */
   prepare(signal: AbortSignal): PreparedCreate {
     const { options } = this.#host
-    const emit = (event: E2BSandboxEvent): void => this.#host.emit(event)
     const startedAt = performance.now()
     const cancelled = new AbortController()
-    const gate = new Gate()
-    const held: E2BSandboxEvent[] = []
-    let isWanted = false
-    const boot = bootFromSpec(options.template, {
-      api: gateChanges(this.#host.connection().templates, gate.opened),
-      boot: async (ref, bootSignal) => {
-        await abortable(gate.opened, bootSignal)
-        return this.#createFrom(ref, bootSignal)
-      },
+    const { buildTimeoutMs, lease, strictTemplate, waitUntil } = options
+    const api = this.#host.connection().templates
+    const preparation = prepareResolution(options.template, {
+      api,
+      strictTemplate,
       signal: AbortSignal.any([signal, cancelled.signal]),
-      onEvent: (event) => {
-        if (isWanted) emit(event)
-        else held.push(event)
-      },
-      buildTimeoutMs: options.buildTimeoutMs,
-      strictTemplate: options.strictTemplate,
-      waitUntil: options.waitUntil,
     })
     // A failure before `go` is told by `go`, or of no interest after `cancel`.
-    boot.catch(() => undefined)
+    preparation.catch(() => undefined)
     return {
       go: async () => {
-        isWanted = true
-        for (const event of held.splice(0)) emit(event)
-        gate.open()
-        const { value, ref, rung, attempts } = await boot
-        this.#report(value, ref, startedAt, rung)
-        return { boot: Object.freeze({ ref, rung, attempts }), made: value }
+        try {
+          const { value, ref, rung, attempts } = await bootFromSpec(await preparation, {
+            ...this.#ports(),
+            api,
+            signal,
+            onEvent: (event) => this.#host.emit(event),
+            buildTimeoutMs,
+            waitUntil,
+            lease,
+          })
+          this.#report(value, ref, startedAt, rung)
+          return { boot: Object.freeze({ ref, rung, attempts }), made: value }
+        } catch (error) {
+          throw withAttempts(error, attemptsOf(error))
+        }
       },
       cancel: async () => {
         cancelled.abort()
-        await boot.then(
+        await preparation.then(
           () => undefined,
           () => undefined,
         )
-        // Only now, so that a build which others wait for too goes on, and one that nobody wants does not begin.
-        gate.open()
       },
     }
   }
@@ -179,32 +166,61 @@ export class Creator {
     }
   }
 
-  async #createFrom(ref: string, signal: AbortSignal): Promise<Made> {
-    const { sdk, sandboxes, templates } = this.#host.connection()
-    const attemptId = createAttemptId(Date.now(), randomUUID())
-    const metadata = {
-      ...this.#host.options.metadata,
-      [LOGICAL_ID_KEY]: this.#host.options.id,
-      [ATTEMPT_ID_KEY]: attemptId,
+  #createFrom(ref: string, signal: AbortSignal): Promise<Made> {
+    return bootRef(ref, {
+      ...this.#ports(),
+      api: this.#host.connection().templates,
+      signal,
+      onEvent: (event) => this.#host.emit(event),
+    })
+  }
+
+  /** One create, and how to find and discard what came of it. Its errors are typed and hold no API key. */
+  #ports(): BootPorts<Made> {
+    const { redactor, sandboxes, sdk } = this.#host.connection()
+    const findCreated = (attemptId: string) => async (signal: AbortSignal) => {
+      const [created] = await sandboxes.list({ [ATTEMPT_ID_KEY]: attemptId }, signal)
+      return created?.sandboxId
     }
-    const attempt: CreateAttempt = {
-      create: () => this.#host.createSdkSandbox(ref, { ...sdk, ...this.#createOptions(), metadata }),
-      findCreated: (lookupSignal) => sandboxes.list({ [ATTEMPT_ID_KEY]: attemptId }, lookupSignal),
-      connect: (sandboxId, connectSignal) => connectTo(this.#host, sandboxId, connectSignal),
-      kill: (sandboxId) => sandboxes.kill(sandboxId),
-      later: (work) => this.#track(work),
-      warn: (message) => this.#host.emit({ type: 'warning', code: 'SANDBOX_MAY_REMAIN', message, ref }),
+    const discarding = (attemptId: string, ref: string) => ({
+      findCreated: findCreated(attemptId),
+      kill: (sandboxId: string) => sandboxes.kill(sandboxId),
+      warn: (message: string) => this.#host.emit({ type: 'warning', code: 'SANDBOX_MAY_REMAIN', message, ref }),
+    })
+    const make = (attemptId: string, sandbox: Sandbox, adopted: boolean): Made => {
+      const own = { sandboxId: sandbox.sandboxId, metadata: this.#metadata(attemptId), startedAt: new Date() }
+      return { sandbox, adopted, own }
     }
-    const suspectKey = `${templates.scope}\n${ref}`
-    try {
-      const created = await createOnce(ref, attempt, signal, systemClock)
-      exonerate(suspectKey)
-      const own = { sandboxId: created.sandbox.sandboxId, metadata, startedAt: new Date() }
-      return { ...created, own }
-    } catch (error) {
-      if (errorCode(error) === 'PLATFORM' && suspect(suspectKey)) throw new TemplateUnusableError(ref, { cause: error })
-      throw error
+    return {
+      boot: async (ref, signal, { attemptId }) => {
+        const options = { ...sdk, ...this.#createOptions(), metadata: this.#metadata(attemptId) }
+        const attempt = {
+          ...discarding(attemptId, ref),
+          create: () => this.#host.createSdkSandbox(ref, options),
+          later: (work: Promise<void>) => this.#track(work),
+        }
+        try {
+          return make(attemptId, await createOnce(ref, attempt, signal, systemClock), false)
+        } catch (error) {
+          throw redactor.error(error)
+        }
+      },
+      adopt: async (attemptId, signal) => {
+        const sandboxId = await findCreated(attemptId)(signal)
+        if (sandboxId === undefined) return undefined
+        try {
+          return make(attemptId, await connectTo(this.#host, sandboxId, signal), true)
+        } catch (error) {
+          throw redactor.error(translateError(error, `Connecting to sandbox ${sandboxId}`))
+        }
+      },
+      abandon: (attemptId, ref) => this.#track(killCreated(discarding(attemptId, ref), 'overdue', systemClock)),
     }
+  }
+
+  #metadata(attemptId: string): Record<string, string> {
+    const { id, metadata } = this.#host.options
+    return { ...metadata, [LOGICAL_ID_KEY]: id, [ATTEMPT_ID_KEY]: attemptId }
   }
 
   /** Everything the platform has a default for is stated, since its defaults have changed before. */

@@ -1,4 +1,4 @@
-import { WarmboxError } from '@warmbox/resolution'
+import { type Attempt, WarmboxError } from '@warmbox/resolution'
 
 /** Every code an {@link E2BSandboxError} can carry. */
 export type E2BSandboxErrorCode =
@@ -56,16 +56,32 @@ export interface E2BSandboxErrorOptions {
   cause?: unknown
   /** HTTP status behind the error, where there was one. */
   status?: number | undefined
+  /** What was tried before, where it ended a start. */
+  attempts?: readonly Attempt[] | undefined
 }
 
 /** What this package throws. Decide on `code`. No message, cause or JSON form of it holds the API key. */
 export class E2BSandboxError extends WarmboxError<E2BSandboxErrorCode> {
   readonly status: number | undefined
+  /** Every rung of the ladder that was tried, where the error ended a start. */
+  readonly attempts: readonly Attempt[]
 
   constructor(options: E2BSandboxErrorOptions) {
     super(options)
     this.status = options.status
+    this.attempts = Object.freeze([...(options.attempts ?? [])])
   }
+
+  override toJSON(): ReturnType<WarmboxError<E2BSandboxErrorCode>['toJSON']> & { attempts?: readonly Attempt[] } {
+    return { ...super.toJSON(), ...(this.attempts.length === 0 ? {} : { attempts: this.attempts }) }
+  }
+}
+
+/** The same error with the attempts made before it; an error of another kind is passed on as it is. */
+export function withAttempts(error: unknown, attempts: readonly Attempt[]): unknown {
+  if (!(error instanceof E2BSandboxError) || attempts.length === 0) return error
+  const { cause, code, hint, message, status } = error
+  return new E2BSandboxError({ code, message, hint, cause, status, attempts })
 }
 
 /** The error of an operation that `reason` ended; an error of that kind is passed on as it is. */

@@ -1,3 +1,4 @@
+import { attemptTime } from '@warmbox/resolution'
 import type { SandboxInfo } from 'e2b'
 
 /** Metadata key of the logical id. Other E2B providers for Mastra use the same one, so their sandboxes are found too. */
@@ -5,18 +6,6 @@ export const LOGICAL_ID_KEY = 'mastra-sandbox-id'
 
 /** Metadata key of the create attempt that made a sandbox: create is not idempotent, so each attempt can be found. */
 export const ATTEMPT_ID_KEY = 'warmbox-attempt-id'
-
-/** Width of a millisecond timestamp in base 36; enough until the year 5188, and equal widths sort as text. */
-const STAMP_WIDTH = 9
-
-/** A unique id that begins with the time it was made. */
-export const createAttemptId = (nowMs: number, random: string): string =>
-  `${nowMs.toString(36).padStart(STAMP_WIDTH, '0')}-${random}`
-
-const attemptTime = (attemptId: string | undefined): number | undefined => {
-  const stamp = attemptId === undefined ? undefined : /^([0-9a-z]{9})-/.exec(attemptId)?.[1]
-  return stamp === undefined ? undefined : Number.parseInt(stamp, 36)
-}
 
 /** What is compared to decide which of several sandboxes with one logical id is kept. */
 export interface Candidate {
@@ -35,8 +24,8 @@ export const toCandidate = (info: SandboxInfo): Candidate => ({
  * When a sandbox was created. `startedAt` moves when a paused sandbox resumes, the attempt id never does, so every
  * process sees one order however often the sandboxes were paused.
  */
-const createdAt = (candidate: Candidate): number =>
-  attemptTime(candidate.metadata[ATTEMPT_ID_KEY]) ?? candidate.startedAt.getTime()
+const createdAt = ({ metadata, startedAt }: Candidate): number =>
+  attemptTime(metadata[ATTEMPT_ID_KEY] ?? '') ?? startedAt.getTime()
 
 /** Oldest first; equal ages in the order of ids, so that no two processes disagree. */
 export const byAge = (a: Candidate, b: Candidate): number =>

@@ -1,6 +1,6 @@
 import type { InstructionsOption, MastraSandboxOptions } from '@mastra/core/workspace'
 import type { SandboxLifecycle, SandboxNetworkOpts } from 'e2b'
-import type { TemplateSpec } from '@warmbox/resolution'
+import type { BuildLease, TemplateSpec } from '@warmbox/resolution'
 import type { E2BSandboxListener } from './events.ts'
 
 /** Idle time after which E2B ends a sandbox, in milliseconds, where the `timeout` option is absent. */
@@ -62,6 +62,18 @@ export interface E2BSandboxOptions extends Omit<MastraSandboxOptions, 'processes
   waitUntil?: ((work: Promise<unknown>) => void) | undefined
   /** A string template that does not exist is an error instead of a warning and the default template. Default false. */
   strictTemplate?: boolean | undefined
+  /**
+   * Whether the template is determined while a sandbox of this `id` is looked up, which makes a start that creates one
+   * quicker. A start that finds one has then asked for access and head in vain. False: one after the other. Default true.
+   */
+  overlapLookup?: boolean | undefined
+  /**
+   * Keeps processes that share an account from requesting the same template build twice. Default: one in memory, which
+   * does so within this process.
+   */
+  lease?: BuildLease | undefined
+  /** Longest wait for one answer of E2B, in milliseconds. Default: the SDK's, 60 000. */
+  requestTimeoutMs?: number | undefined
 }
 
 /** Options as the sandbox uses them: complete, checked, frozen. */
@@ -81,4 +93,6 @@ export interface ResolvedOptions {
   readonly buildTimeoutMs: number | undefined
   readonly waitUntil: ((work: Promise<unknown>) => void) | undefined
   readonly strictTemplate: boolean
+  readonly overlapLookup: boolean
+  readonly lease: BuildLease | undefined
 }

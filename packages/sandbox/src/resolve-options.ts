@@ -116,6 +116,9 @@ export function resolveOptions(
   assertWorkingDirectory(options.workingDirectory)
   assertFunction('onEvent', options.onEvent)
   assertFunction('waitUntil', options.waitUntil)
+  if (options.requestTimeoutMs !== undefined) {
+    assertMilliseconds('requestTimeoutMs', options.requestTimeoutMs, LONGEST_TIMEOUT_MS)
+  }
   return Object.freeze({
     id: options.id === undefined ? newId() : assertId('id', options.id),
     idIsShared: options.id !== undefined,
@@ -134,5 +137,7 @@ export function resolveOptions(
         : assertMilliseconds('buildTimeoutMs', options.buildTimeoutMs, LONGEST_TIMEOUT_MS),
     waitUntil: options.waitUntil,
     strictTemplate: options.strictTemplate ?? false,
+    overlapLookup: options.overlapLookup ?? true,
+    lease: options.lease,
   })
 }

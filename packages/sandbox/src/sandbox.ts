@@ -170,7 +170,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
           this.#sandboxId = sandboxId
         },
         lookingUp: () => {
-          if (this.#usesLadder()) prepared = this.#creator.prepare(signal)
+          if (this.#options.overlapLookup && this.#usesLadder()) prepared = this.#creator.prepare(signal)
         },
       })
     } catch (error) {
@@ -222,6 +222,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
         buildTimeoutMs: this.#options.buildTimeoutMs,
         strictTemplate: this.#options.strictTemplate,
         waitUntil: this.#options.waitUntil,
+        lease: this.#options.lease,
       })
     ).ref
     return this._resolvedTemplateId
@@ -238,6 +239,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
         signal: this.#starting?.signal,
         onEvent: (event) => this.#emit(event),
         buildTimeoutMs: this.#options.buildTimeoutMs,
+        lease: this.#options.lease,
       },
     )
     return ref

@@ -70,8 +70,3 @@ export const errorCode = (error: unknown): string | undefined => {
   if (isWarmboxError(error)) return error.code
   return error instanceof Error ? codeOf(error) : undefined
 }
-
-const ambiguousCodes: ReadonlySet<string> = new Set<E2BSandboxErrorCode>(['PLATFORM', 'NETWORK', 'REQUEST_TIMEOUT'])
-
-/** May a create that failed so have made a sandbox all the same? A refusal (4xx, 503) says that it did not. */
-export const isAmbiguous = (error: unknown): boolean => ambiguousCodes.has(errorCode(error) ?? 'PLATFORM')

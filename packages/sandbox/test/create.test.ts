@@ -59,7 +59,7 @@ describe('a create that fails ambiguously', () => {
   test('is not hidden by a lookup that fails as well', async () => {
     const e2b = platform()
     e2b.fail('POST', /^\/v2\/sandboxes$/, () => apiError(500, 'broken'))
-    e2b.fail('GET', /^\/v2\/sandboxes$/, () => apiError(500, 'broken too'))
+    e2b.fail('GET', /^\/v2\/sandboxes$/, () => apiError(500, 'broken too'), Number.POSITIVE_INFINITY)
     const { events, onEvent } = recorder()
 
     e2b.ready.add('unlucky:v1')

@@ -97,7 +97,7 @@ describe('a first start', () => {
     const looked = deferred()
     const asked = deferred()
     e2b.faults.push(async ({ method, path }) => {
-      if (path.startsWith('/templates/aliases/')) asked.resolve()
+      if (path === '/templates/unbuilt/tags') asked.resolve()
       if (method === 'GET' && path === '/v2/sandboxes') await looked.promise
       return undefined
     })
