@@ -17,6 +17,8 @@ export interface GitServerOptions {
   readonly repositories: Readonly<Record<string, string>>
   /** Absent: everybody may read. */
   readonly token?: string
+  /** Who the token is the password of in basic form; default `x-access-token`. */
+  readonly user?: string
   /** Default `true`. */
   readonly tls?: boolean
   /** Sees each request before authorization; `true` means it took the response over (or means never to answer). */
@@ -61,7 +63,7 @@ export const startGitServer = async (options: GitServerOptions): Promise<GitServ
   const answer = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (options.intercept?.(incoming, response) === true) return
     const url = new URL(incoming.url ?? '/', 'http://localhost')
-    if (!isAuthorized(incoming.headers.authorization, token)) {
+    if (!isAuthorized(incoming.headers.authorization, token, options.user ?? 'x-access-token')) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end()
       return
     }

@@ -10,6 +10,9 @@ import { WarmboxError, type WarmboxErrorOptions } from '@warmbox/identity'
  * - `REF_MISSING`: the repository answers, the branch, tag or pull request asked for is not there.
  * - `HEAD_UNREACHABLE`: the head could not be looked up: network, time, or a failing host.
  * - `BUILD_ENV_FAILED`: the `buildEnv` function rejected.
+ * - `BASE_FAILED`: the `base` function threw, or answered something that is no builder.
+ * - `CLONE_FAILED`: with `source: 'upload'`, this machine could not clone.
+ * - `UPLOAD_UNSUPPORTED`: with `source: 'upload'`, an e2b SDK that leaves no room for it.
  * - `SANDBOX_UNSUPPORTED`: the sandbox has no `executeCommand`.
  * - `CHECKOUT_FOREIGN`: the directory to sync holds a checkout of another repository.
  * - `SYNC_FAILED`, `SETUP_FAILED`: a command of the sync, or of the setup, ended with a non-zero exit code.
@@ -25,6 +28,9 @@ export type RepoTemplateErrorCode =
   | 'REF_MISSING'
   | 'HEAD_UNREACHABLE'
   | 'BUILD_ENV_FAILED'
+  | 'BASE_FAILED'
+  | 'CLONE_FAILED'
+  | 'UPLOAD_UNSUPPORTED'
   | 'SANDBOX_UNSUPPORTED'
   | 'CHECKOUT_FOREIGN'
   | 'SYNC_FAILED'

@@ -1,14 +1,17 @@
 import { assertSha, isWarmboxError } from '@warmbox/identity'
 import type { Head } from './head/head.ts'
 import type { ResolvedOptions } from './options.ts'
-import type { RepositoryAccess } from './repository-access.ts'
+import type { HostRules, RepositoryAccess } from './repository-access.ts'
 
 /**
  * The head by the configured resolver, whose answer is checked: it ends up in a ref. A resolver that rejects knows
  * nothing; only malformed input is passed on.
  */
 export const findHead = async (
-  options: Pick<ResolvedOptions, 'selector' | 'certificateAuthority' | 'headTimeoutMs' | 'resolveHead'>,
+  options: Pick<
+    ResolvedOptions,
+    'selector' | 'certificateAuthority' | 'headTimeoutMs' | 'resolveHead' | keyof HostRules
+  >,
   access: RepositoryAccess,
   signal: AbortSignal | undefined,
 ): Promise<Head> => {
@@ -17,6 +20,8 @@ export const findHead = async (
     head = await options.resolveHead(access, {
       ...options.selector.selection,
       timeoutMs: options.headTimeoutMs,
+      ...(options.allowedHosts === undefined ? {} : { allowedHosts: options.allowedHosts }),
+      ...(Object.keys(options.credentialForms).length === 0 ? {} : { credentialForms: options.credentialForms }),
       ...(options.certificateAuthority === undefined ? {} : { certificateAuthority: options.certificateAuthority }),
       ...(signal === undefined ? {} : { signal }),
     })

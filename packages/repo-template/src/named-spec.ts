@@ -1,17 +1,21 @@
-import { parseCloneUrl, type RepoTemplateIdentity, repoTemplateName, repoTemplateRef } from '@warmbox/identity'
+import { parseCloneUrl, repoTemplateRef } from '@warmbox/identity'
 import { createDefaultMountableTemplate, type NamedTemplateSpec } from '@warmbox/resolution'
+import type { TemplateBuilder } from 'e2b'
 import { plainValues } from './build/build-environment.ts'
-import { buildSteps } from './build/build-steps.ts'
+import { appendBuildSteps } from './build/build-steps.ts'
 import type { Wanted } from './checkout/git-lines.ts'
+import type { ImageInputs } from './image-inputs.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Repository } from './repository-access.ts'
 import { secretSpec } from './secret-spec.ts'
+import { withFilesOnDemand } from './upload/files-on-demand.ts'
+import { CLONED, makeUpload } from './upload/host-clone.ts'
 
 /** Everything a spec is made from, once it has been asked for. */
 export interface SpecInputs {
   readonly options: ResolvedOptions
   readonly repository: Repository
-  readonly identity: RepoTemplateIdentity & { readonly buildEnv: NonNullable<RepoTemplateIdentity['buildEnv']> }
+  readonly image: Extract<ImageInputs, { status: 'ready' }>
 }
 
 /** Of a known commit. `isCurrent` is asked before `current` moves to it; absent, nothing moves and nothing is stale. */
@@ -20,7 +24,8 @@ export const pinnedSpec = (
   found: { readonly sha: string; readonly cloneUrl: string },
   isCurrent: ((signal?: AbortSignal) => Promise<boolean>) | undefined,
 ): NamedTemplateSpec => {
-  const { identity, options } = inputs
+  const { image, options } = inputs
+  const { identity, name } = image
   const { lineSuffix } = options.selector
   return withSecrets(inputs, {
     ref: repoTemplateRef({ ...identity, sha: found.sha }, options.naming),
@@ -29,7 +34,7 @@ export const pinnedSpec = (
     ...(lineSuffix === undefined || isCurrent === undefined
       ? {}
       : {
-          staleRef: `${repoTemplateName(identity, options.naming)}:current${lineSuffix}`,
+          staleRef: `${name}:current${lineSuffix}`,
           buildTags: [`current${lineSuffix}`],
           isCurrent,
         }),
@@ -38,8 +43,8 @@ export const pinnedSpec = (
 
 /** Of a head nobody could name: what is there is booted; what is built must not pass for a commit. */
 export const unpinnedSpec = (inputs: SpecInputs, lineSuffix: string): NamedTemplateSpec => {
-  const { identity, options } = inputs
-  const name = repoTemplateName(identity, options.naming)
+  const { image, options } = inputs
+  const { identity, name } = image
   return withSecrets(inputs, {
     ref: `${name}:current${lineSuffix}`,
     buildRef: `${name}:unpinned${lineSuffix}`,
@@ -60,28 +65,37 @@ export const refusedSpec = (
   ...common(options),
 })
 
-const templateOf = (
-  { options, repository, identity }: SpecInputs,
-  cloneUrl: string,
-  wanted: Wanted,
-): NamedTemplateSpec['template'] =>
-  buildSteps({
-    clone: parseCloneUrl(cloneUrl),
+const templateOf = ({ options, repository, image }: SpecInputs, cloneUrl: string, wanted: Wanted): TemplateBuilder => {
+  const { base, identity, uploadDirectory } = image
+  const clone = parseCloneUrl(cloneUrl)
+  const { submodules, lfs, cloneTimeoutMs } = options
+  const checkout = { clone, wanted, credential: repository.credential, parts: { submodules, lfs }, cloneTimeoutMs }
+  const template = appendBuildSteps(base, {
+    ...checkout,
     repository: repository.clone.canonical,
-    wanted,
+    source: uploadDirectory === undefined ? { kind: 'clone' } : { kind: 'upload', copied: CLONED },
     directory: options.workingDirectory ?? `/home/user/${repository.clone.directory}`,
-    token: repository.token,
     setupCommands: options.setupCommands,
     environment: plainValues(identity.buildEnv),
-    base: { ...options.resources, nodeVersion: options.nodeVersion },
   })
+  if (uploadDirectory === undefined) return template
+  const { allowedHosts, certificateAuthority } = options
+  const secrets = repository.token === undefined ? [] : [repository.token]
+  return withFilesOnDemand(template, (signal) =>
+    makeUpload(
+      { ...checkout, timeoutMs: cloneTimeoutMs, allowedHosts, certificateAuthority, secrets },
+      uploadDirectory,
+      signal,
+    ),
+  )
+}
 
 const common = (options: ResolvedOptions): Pick<NamedTemplateSpec, 'buildResources' | 'fallbackTemplate'> => ({
   buildResources: { ...options.resources },
   ...(options.fallbackTemplate === undefined ? {} : { fallbackTemplate: options.fallbackTemplate }),
 })
 
-const withSecrets = ({ identity, repository }: SpecInputs, spec: NamedTemplateSpec): NamedTemplateSpec =>
+const withSecrets = ({ image: { identity }, repository }: SpecInputs, spec: NamedTemplateSpec): NamedTemplateSpec =>
   secretSpec(spec, [
     ...(repository.token === undefined ? [] : [repository.token]),
     ...Object.values(plainValues(identity.buildEnv)),

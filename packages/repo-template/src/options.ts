@@ -7,12 +7,15 @@ import {
   resolveResources,
 } from '@warmbox/identity'
 import type { NamedTemplateSpec, TemplateResources } from '@warmbox/resolution'
+import type { TemplateBuilder } from 'e2b'
 import { RepoTemplateError } from './errors.ts'
 import { DEFAULT_HEAD_TIMEOUT_MS, type HeadResolver } from './head/head.ts'
 import { resolveHead } from './head/resolve-head.ts'
+import { checkAllowedHosts } from './hosts/allowed-hosts.ts'
+import { checkCredentialForms, type CredentialForms } from './hosts/credential-form.ts'
 import { assertKnownKeys } from './known-keys.ts'
 import { parseRefSelection, type RefSelection, type RefSelector } from './ref-selector.ts'
-import type { RepositoryAccess } from './repository-access.ts'
+import type { HostRules, RepositoryAccess } from './repository-access.ts'
 import { timeoutOf } from './timeout.ts'
 
 /** What a repository template is made from. */
@@ -42,6 +45,35 @@ export interface RepoTemplateOptions extends RefSelection {
   nodeVersion?: string | undefined
   /** Absolute directory of the checkout. Default `/home/user/<repository directory>`. Part of the name. */
   workingDirectory?: string | undefined
+  /**
+   * Extends what the image starts from: gets a builder of the default mountable template, answers the one to go on from.
+   * What it answers is hashed into the name. Called once per resolution.
+   */
+  base?: ((builder: TemplateBuilder) => TemplateBuilder) | undefined
+  /** Check submodules out too, to any depth. Default `false`. Part of the name. */
+  submodules?: boolean | undefined
+  /** Fetch Git LFS files too; git-lfs is installed where the image has none. Default `false`. Part of the name. */
+  lfs?: boolean | undefined
+  /**
+   * Who clones. `clone`: a step of the build, for which the build service gets the credential. `upload`: this machine,
+   * whenever a build is requested here, into a temporary directory; the service gets the commit's files and no
+   * credential. The image is the same. Default `clone`.
+   */
+  source?: 'clone' | 'upload' | undefined
+  /** Longest clone, submodules and LFS files included, in milliseconds. Default 20 minutes. */
+  cloneTimeoutMs?: number | undefined
+  /**
+   * How hosts want a token presented, over the built-in table (GitHub, GitLab, Bitbucket, Azure DevOps, Gitea and
+   * Forgejo; `x-access-token` for every other). By host, such as `{ 'git.example.com': { scheme: 'basic', user: 'oauth2' } }`.
+   */
+  credentialForms?: CredentialForms | undefined
+  /**
+   * The hosts a clone URL may name, for services that take URLs from strangers. `git.example.com` or
+   * `git.example.com:8443` vouches for that host, wherever it is. `*.example.com` and `*` let hosts through whose
+   * addresses are all public: neither loopback nor link-local nor private, as the URL has them or as the name resolves;
+   * this machine then connects to the addresses it looked at. An entry without a port means 443. Default: every host.
+   */
+  allowedHosts?: readonly string[] | undefined
   /** Full commit id the host vouches for: no head lookup, no access check, nothing stale, no moving tag. */
   sha?: string | undefined
   /** Booted where the repository's template cannot be built or read. Default: the default mountable template. */
@@ -59,12 +91,14 @@ export interface RepoTemplateOptions extends RefSelection {
   certificateAuthority?: string | undefined
   /** Longest head lookup in milliseconds. Default 10 000. */
   headTimeoutMs?: number | undefined
-  /** How the head is looked up. Default: {@link resolveHead}. */
+  /** How the head is looked up: {@link resolveHead} (default), its two halves `resolveHeadOverHttp` and `resolveHeadWithGit`, or your own. */
   resolveHead?: HeadResolver | undefined
 }
 
+const DEFAULT_CLONE_TIMEOUT_MS = 20 * 60_000
+
 /** Every option checked and complete; what only the accessor and `buildEnv` know comes later. */
-export interface ResolvedOptions {
+export interface ResolvedOptions extends HostRules {
   readonly getRepositoryAccess: (() => Promise<RepositoryAccess | undefined>) | undefined
   readonly selector: RefSelector
   readonly sha: string | undefined
@@ -73,6 +107,11 @@ export interface ResolvedOptions {
   readonly resources: Required<TemplateResources>
   readonly nodeVersion: string
   readonly workingDirectory: string | undefined
+  readonly base: ((builder: TemplateBuilder) => TemplateBuilder) | undefined
+  readonly submodules: boolean
+  readonly lfs: boolean
+  readonly source: 'clone' | 'upload'
+  readonly cloneTimeoutMs: number
   readonly fallbackTemplate: NamedTemplateSpec['fallbackTemplate']
   /** The part of the identity that is known without asking anybody. */
   readonly identity: Omit<RepoTemplateIdentity, 'cloneUrl' | 'sha' | 'buildEnv'>
@@ -93,7 +132,15 @@ const known: readonly (keyof RepoTemplateOptions)[] = [
   'branch',
   'tag',
   'pull',
+  'mergeRequest',
   'sha',
+  'base',
+  'submodules',
+  'lfs',
+  'source',
+  'cloneTimeoutMs',
+  'credentialForms',
+  'allowedHosts',
   'fallbackTemplate',
   'salt',
   'extra',
@@ -113,6 +160,7 @@ export const resolveOptions = (options: RepoTemplateOptions): ResolvedOptions =>
   const { getRepositoryAccess, buildEnv = {}, nodeVersion = DEFAULT_NODE_VERSION, sha } = options
   assertFunction(getRepositoryAccess, 'getRepositoryAccess')
   assertFunction(options.resolveHead, 'resolveHead')
+  assertFunction(options.base, 'base')
   assertString(options.certificateAuthority, 'certificateAuthority')
   const selector = parseRefSelection(options)
   const resources = resolveResources(options)
@@ -121,6 +169,8 @@ export const resolveOptions = (options: RepoTemplateOptions): ResolvedOptions =>
     setupCommand: setupCommands,
     ...resources,
     ...(options.workingDirectory === undefined ? {} : { workingDirectory: options.workingDirectory }),
+    submodules: flagOf(options.submodules, 'submodules'),
+    lfs: flagOf(options.lfs, 'lfs'),
     baseTemplateId: mountableTemplateId({ nodeVersion, ...resources }),
     ...(options.salt === undefined ? {} : { salt: options.salt }),
     ...(options.extra === undefined ? {} : { extra: options.extra }),
@@ -146,6 +196,13 @@ export const resolveOptions = (options: RepoTemplateOptions): ResolvedOptions =>
     resources: Object.freeze({ ...resources }),
     nodeVersion,
     workingDirectory: workingDirectoryOf(options.workingDirectory),
+    base: options.base,
+    submodules: flagOf(options.submodules, 'submodules'),
+    lfs: flagOf(options.lfs, 'lfs'),
+    source: sourceOf(options.source),
+    cloneTimeoutMs: timeoutOf(options.cloneTimeoutMs, 'cloneTimeoutMs', DEFAULT_CLONE_TIMEOUT_MS),
+    credentialForms: checkCredentialForms(options.credentialForms),
+    allowedHosts: checkAllowedHosts(options.allowedHosts),
     fallbackTemplate: options.fallbackTemplate,
     identity,
     naming,
@@ -216,6 +273,20 @@ const workingDirectoryOf = (directory: string | undefined): string | undefined =
 const assertFunction = (value: unknown, field: string): void => {
   if (value === undefined || typeof value === 'function') return
   throw new RepoTemplateError({ code: 'OPTION_TYPE', field, message: `${field} must be a function or undefined` })
+}
+
+const flagOf = (value: boolean | undefined, field: string): boolean => {
+  if (value === undefined || typeof value === 'boolean') return value ?? false
+  throw new RepoTemplateError({ code: 'OPTION_TYPE', field, message: `${field} must be true or false` })
+}
+
+const sourceOf = (value: RepoTemplateOptions['source']): 'clone' | 'upload' => {
+  if (value === undefined || value === 'clone' || value === 'upload') return value ?? 'clone'
+  throw new RepoTemplateError({
+    code: 'OPTION_INVALID',
+    field: 'source',
+    message: "source must be 'clone' or 'upload'",
+  })
 }
 
 const assertString = (value: unknown, field: string): void => {

@@ -1,10 +1,9 @@
-import { type BuildEnvValue, repoTemplateName } from '@warmbox/identity'
 import type { NamedTemplateSpec, ResolveContext } from '@warmbox/resolution'
-import { abortable } from './deadline.ts'
-import { RepoTemplateError, type RepoTemplateErrorCode } from './errors.ts'
+import { RepoTemplateError } from './errors.ts'
 import { findHead } from './find-head.ts'
+import { gatherImageInputs, type Refusal } from './image-inputs.ts'
 import { pinnedSpec, refusedSpec, unpinnedSpec } from './named-spec.ts'
-import { assertBuildEnvNames, type ResolvedOptions } from './options.ts'
+import type { ResolvedOptions } from './options.ts'
 import { acquireAccess, type RepositoryAccess } from './repository-access.ts'
 
 /** A spec with what its maker knows and a resolution does not ask for. */
@@ -29,29 +28,28 @@ export const prepareSpec = async (options: ResolvedOptions, context: ResolveCont
     })
   }
   signal?.throwIfAborted()
-  const answer = await acquireAccess(getRepositoryAccess, signal)
+  const answer = await acquireAccess(getRepositoryAccess, signal, options)
   if (answer.status === 'refused') {
     const name = `${options.naming.prefix ?? 'mastra-repo'}-unknown`
     return refuse(options, context, name, { code: 'ACCESS_REFUSED', message: answer.reason, cause: answer.cause })
   }
   const { access, repository } = answer
-  const naming = async () => {
-    const environment = await readBuildEnvironment(options, signal)
-    const identity = { ...options.identity, cloneUrl: access.cloneUrl, buildEnv: environment.buildEnv }
-    const name = repoTemplateName(identity, options.naming)
+  const gathering = async () => {
+    const gathered = await gatherImageInputs(options, access.cloneUrl, signal)
     // The name needs no commit, so the template's tags can be read while the head is looked up.
-    if (environment.failure === undefined) context.expectName?.(name)
-    return { environment, identity, name }
+    if (gathered.status === 'ready') context.expectName?.(gathered.name)
+    return gathered
   }
-  const [head, { environment, identity, name }] = await Promise.all([
+  const [head, image] = await Promise.all([
     options.sha === undefined
       ? findHead(options, access, signal)
       : { status: 'found' as const, sha: options.sha, cloneUrl: access.cloneUrl },
-    naming(),
+    gathering(),
   ])
-  if (environment.failure !== undefined) return refuse(options, context, name, environment.failure)
+  const { name } = image
+  if (image.status === 'failed') return refuse(options, context, name, image.failure)
 
-  const inputs = { options, repository, identity }
+  const inputs = { options, repository, image }
   if (head.status === 'found') {
     const isCurrent = (during?: AbortSignal) => isHeadStill(options, access, head.sha, during)
     const spec = pinnedSpec(inputs, head, options.sha === undefined ? isCurrent : undefined)
@@ -72,12 +70,6 @@ export const prepareSpec = async (options: ResolvedOptions, context: ResolveCont
   return { status: 'unpinned', spec }
 }
 
-interface Refusal {
-  readonly code: RepoTemplateErrorCode
-  readonly message: string
-  readonly cause: unknown
-}
-
 const refuse = (
   options: ResolvedOptions,
   context: ResolveContext,
@@ -87,29 +79,6 @@ const refuse = (
   const spec = refusedSpec(options, name, { code, message })
   context.onEvent?.({ type: 'warning', code, message, ref: spec.ref })
   return { status: 'refused', spec, error: new RepoTemplateError({ code, message, cause }) }
-}
-
-interface BuildEnvironment {
-  readonly buildEnv: Readonly<Record<string, BuildEnvValue>>
-  readonly failure: Refusal | undefined
-}
-
-const readBuildEnvironment = async (
-  options: ResolvedOptions,
-  signal: AbortSignal | undefined,
-): Promise<BuildEnvironment> => {
-  let buildEnv: BuildEnvironment['buildEnv']
-  try {
-    // The function may throw before it has a promise.
-    buildEnv = await abortable((async () => options.buildEnv())(), signal)
-  } catch (cause) {
-    if (signal?.aborted === true) throw signal.reason
-    // Without its variables the build would make another image under the same name.
-    const failure = { code: 'BUILD_ENV_FAILED', message: 'The buildEnv function rejected', cause } as const
-    return { buildEnv: {}, failure }
-  }
-  assertBuildEnvNames(buildEnv)
-  return { buildEnv, failure: undefined }
 }
 
 /** Asked again with the same access: the answer decides whether `current` moves, so it may not be guessed. */

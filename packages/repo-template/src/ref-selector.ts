@@ -11,7 +11,7 @@ export interface RefSelector {
   readonly selection: RefSelection
   /**
    * Keeps the moving tags of a line of development apart: `current` is the default branch's alone, a named branch has
-   * `current-<hash>`. Absent for a tag and a pull request, which have no moving tag: never advanced, never stale.
+   * `current-<hash>`. Absent for a tag and a pull or merge request, which have no moving tag: never advanced, never stale.
    */
   readonly lineSuffix: string | undefined
 }
@@ -23,6 +23,8 @@ export interface RefSelection {
   readonly tag?: string | undefined
   /** Number of a pull request, as under `refs/pull/<number>/head`. */
   readonly pull?: number | undefined
+  /** Number of a merge request, as GitLab has it under `refs/merge-requests/<number>/head`. */
+  readonly mergeRequest?: number | undefined
 }
 
 /** What `git check-ref-format` refuses, plus a leading dash, which git would read as an option. */
@@ -43,17 +45,26 @@ const assertRefName = (value: unknown, field: string): string => {
   return value
 }
 
+const assertNumber = (value: unknown, field: string, what: string): void => {
+  if (Number.isSafeInteger(value) && Number(value) >= 1) return
+  throw new RepoTemplateError({
+    code: 'OPTION_INVALID',
+    field,
+    message: `${field} must be the number of ${what}, 1 or above`,
+  })
+}
+
 /**
- * @throws RepoTemplateError `OPTION_CONFLICT` where more than one of `branch`, `tag` and `pull` is given,
+ * @throws RepoTemplateError `OPTION_CONFLICT` where more than one of `branch`, `tag`, `pull` and `mergeRequest` is given,
  * `OPTION_TYPE` or `OPTION_INVALID` for a value git would not accept.
  */
-export const parseRefSelection = ({ branch, tag, pull }: RefSelection): RefSelector => {
-  const given = Object.entries({ branch, tag, pull }).filter(([, value]) => value !== undefined)
+export const parseRefSelection = ({ branch, tag, pull, mergeRequest }: RefSelection): RefSelector => {
+  const given = Object.entries({ branch, tag, pull, mergeRequest }).filter(([, value]) => value !== undefined)
   if (given.length > 1) {
     throw new RepoTemplateError({
       code: 'OPTION_CONFLICT',
       field: given.map(([name]) => name).join(', '),
-      message: 'Only one of branch, tag and pull can say which commit is meant',
+      message: 'Only one of branch, tag, pull and mergeRequest can say which commit is meant',
       hint: `Leave out ${given
         .slice(1)
         .map(([name]) => name)
@@ -74,17 +85,20 @@ export const parseRefSelection = ({ branch, tag, pull }: RefSelection): RefSelec
     return { ref: `refs/tags/${name}`, description: `tag '${name}'`, selection: { tag: name }, lineSuffix: undefined }
   }
   if (pull !== undefined) {
-    if (!Number.isSafeInteger(pull) || pull < 1) {
-      throw new RepoTemplateError({
-        code: 'OPTION_INVALID',
-        field: 'pull',
-        message: 'pull must be the number of a pull request, 1 or above',
-      })
-    }
+    assertNumber(pull, 'pull', 'a pull request')
     return {
       ref: `refs/pull/${pull}/head`,
       description: `pull request ${pull}`,
       selection: { pull },
+      lineSuffix: undefined,
+    }
+  }
+  if (mergeRequest !== undefined) {
+    assertNumber(mergeRequest, 'mergeRequest', 'a merge request')
+    return {
+      ref: `refs/merge-requests/${mergeRequest}/head`,
+      description: `merge request ${mergeRequest}`,
+      selection: { mergeRequest },
       lineSuffix: undefined,
     }
   }

@@ -1,6 +1,10 @@
 import { type CloneUrl, parseCloneUrl } from '@warmbox/identity'
 import { abortable } from './deadline.ts'
+import { type Credential, credentialOf } from './credential.ts'
 import { RepoTemplateError } from './errors.ts'
+import type { RefusalCode } from './head/head.ts'
+import { refusalOfHost } from './hosts/allowed-hosts.ts'
+import { type CredentialForms, credentialFormOf } from './hosts/credential-form.ts'
 
 /** A repository a session may read, and the credential for it. */
 export interface RepositoryAccess {
@@ -8,7 +12,7 @@ export interface RepositoryAccess {
   cloneUrl: string
   /**
    * Credential of a private repository. Make it short-lived: the build service sees it, only its expiry bounds that.
-   * Git over https knows basic authorization, so the token is presented as `x-access-token:<token>`.
+   * Presented as the host wants it: see `credentialForms`.
    */
   authorization?: { scheme: 'bearer'; token: string }
 }
@@ -17,6 +21,15 @@ export interface RepositoryAccess {
 export interface Repository {
   readonly clone: CloneUrl
   readonly token: string | undefined
+  /** The token as its host wants it. */
+  readonly credential: Credential | undefined
+}
+
+/** What the caller says about hosts. */
+export interface HostRules {
+  readonly credentialForms: CredentialForms
+  /** Absent: every host. */
+  readonly allowedHosts: readonly string[] | undefined
 }
 
 const visibleAscii = /^[\x21-\x7e]+$/
@@ -29,11 +42,11 @@ const refuse = (message: string, field: string): never => {
  * @throws IdentityError for a clone URL that is not https or carries credentials, RepoTemplateError `ACCESS_INVALID`
  * for an authorization of another shape or a token that no header can hold.
  */
-export const parseAccess = (access: RepositoryAccess): Repository => {
+export const parseAccess = (access: RepositoryAccess, forms: CredentialForms): Repository => {
   if (typeof access !== 'object' || access === null) return refuse('getRepositoryAccess answered no object', 'access')
   const clone = parseCloneUrl(access.cloneUrl)
   const { authorization } = access
-  if (authorization === undefined) return { clone, token: undefined }
+  if (authorization === undefined) return { clone, token: undefined, credential: undefined }
   if (typeof authorization !== 'object' || authorization === null || authorization.scheme !== 'bearer') {
     return refuse("authorization must be { scheme: 'bearer', token }", 'authorization')
   }
@@ -42,7 +55,7 @@ export const parseAccess = (access: RepositoryAccess): Repository => {
   if (!visibleAscii.test(token)) {
     return refuse('The token has a character that no header may hold', 'authorization.token')
   }
-  return { clone, token }
+  return { clone, token, credential: credentialOf(token, credentialFormOf(clone, forms)) }
 }
 
 /** What asking for access came to. */
@@ -50,18 +63,20 @@ export type AccessAnswer =
   | { readonly status: 'granted'; readonly access: RepositoryAccess; readonly repository: Repository }
   | {
       readonly status: 'refused'
-      readonly code: 'ACCESS_REJECTED' | 'ACCESS_MISSING'
+      readonly code: RefusalCode
       readonly reason: string
       readonly cause?: unknown
     }
 
 /**
  * Asks the accessor once. A rejection counts as refused access, not as a missing credential: a session whose token
- * could not be minted must not get the private code of one whose could. Malformed answers are errors of the host.
+ * could not be minted must not get the private code of one whose could. So does a host that is not allowed. Malformed
+ * answers are errors of the caller's.
  */
 export const acquireAccess = async (
   accessor: () => Promise<RepositoryAccess | undefined>,
   signal: AbortSignal | undefined,
+  rules: HostRules,
 ): Promise<AccessAnswer> => {
   let access: RepositoryAccess | undefined
   try {
@@ -75,5 +90,7 @@ export const acquireAccess = async (
   if (access === undefined) {
     return { status: 'refused', code: 'ACCESS_MISSING', reason: 'getRepositoryAccess answered nothing' }
   }
-  return { status: 'granted', access, repository: parseAccess(access) }
+  const repository = parseAccess(access, rules.credentialForms)
+  const refusal = await refusalOfHost(repository.clone, rules.allowedHosts)
+  return refusal ?? { status: 'granted', access, repository }
 }

@@ -1,5 +1,5 @@
 import type { BuildEnvValue } from '@warmbox/identity'
-import { basicCredential, toBase64 } from '../credential.ts'
+import { type Credential, toBase64 } from '../credential.ts'
 
 /** Holds the credential of the clone while it is needed. */
 export const CREDENTIAL_VARIABLE = 'WARMBOX_GIT_CREDENTIAL'
@@ -19,9 +19,9 @@ export const plainValues = (buildEnv: Readonly<Record<string, BuildEnvValue>>): 
 export const environmentSteps = (values: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix}${name}`, toBase64(value)]))
 
-/** The credential as an ENV step. It is base64 already, as basic authorization wants it. */
-export const credentialStep = (token: string | undefined): Record<string, string> =>
-  token === undefined ? {} : { [CREDENTIAL_VARIABLE]: basicCredential(token) }
+/** The credential as an ENV step, in base64, which E2B has nothing to expand in. */
+export const credentialStep = (credential: Credential | undefined): Record<string, string> =>
+  credential === undefined ? {} : { [CREDENTIAL_VARIABLE]: credential.encoded }
 
 /**
  * Lines that give a step the build variables. Decoded first and exported after, so that a `PATH` among them changes

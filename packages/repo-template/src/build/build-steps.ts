@@ -1,77 +1,66 @@
-import type { CloneUrl } from '@warmbox/identity'
-import { createDefaultMountableTemplate, type MountableTemplateOptions, quoteShell } from '@warmbox/resolution'
+import { quoteShell } from '@warmbox/resolution'
 import type { TemplateBuilder } from 'e2b'
-import { cloneLines, commandLine, hermeticGitLines, type Wanted } from '../checkout/git-lines.ts'
+import { commandLine } from '../checkout/git-lines.ts'
 import { recordLines, RECORD_IN_GIT, TEMPLATE_RECORD } from '../checkout/record.ts'
-import { blanked, CREDENTIAL_VARIABLE, credentialStep, environmentSteps, exportLines } from './build-environment.ts'
-import { failFunction, stepScript } from './step-script.ts'
+import { blanked, credentialStep, environmentSteps, exportLines } from './build-environment.ts'
+import { type CheckoutPlan, cloneScript, directoryScript, lfsScript, unpackScript } from './checkout-steps.ts'
+import { stepScript } from './step-script.ts'
 
-export interface BuildPlan {
-  /** What git is given. */
-  readonly clone: CloneUrl
+export interface BuildPlan extends CheckoutPlan {
   /** Canonical clone URL for the record: that of the access, also where a redirect leads the clone elsewhere. */
   readonly repository: string
-  readonly wanted: Wanted
-  readonly directory: string
-  readonly token: string | undefined
+  /** Where the build gets the repository: it clones, or `copied` (relative to the builder's context) holds it. */
+  readonly source: { readonly kind: 'clone' } | { readonly kind: 'upload'; readonly copied: string }
   readonly setupCommands: readonly string[]
   readonly environment: Readonly<Record<string, string>>
-  readonly base: MountableTemplateOptions
 }
 
-const home = '/home/user/'
+const user = Object.freeze({ user: 'user' })
+const root = Object.freeze({ user: 'root' })
 
 /**
- * The default mountable template with the repository on top: directory, clone, one step per setup command, record.
+ * Appends a repository to a builder: directory, checkout, one step per setup command, record.
  *
  * The credential's ENV step stands right before the clone and is blanked right after it: what comes before keeps its
  * cached layers whatever the token, and setup commands, which run other people's code, never see it.
  */
-export const buildSteps = (plan: BuildPlan): TemplateBuilder => {
-  const user = { user: 'user' }
+export const appendBuildSteps = (base: TemplateBuilder, plan: BuildPlan): TemplateBuilder => {
   const names = Object.keys(plan.environment)
   const environment = environmentSteps(plan.environment)
-  const credential = credentialStep(plan.token)
 
-  let steps = createDefaultMountableTemplate(plan.base).template.runCmd(prepareScript(plan.directory), { user: 'root' })
-  // E2B keys a cached layer by the step's text, which for an unpinned clone is the same at every commit.
-  if (plan.wanted.sha === undefined) steps = steps.skipCache()
-  const before = { ...environment, ...credential }
-  if (Object.keys(before).length > 0) steps = steps.setEnvs(before)
-  steps = steps.runCmd(cloneScript(plan, names), user)
-  if (plan.token !== undefined) steps = steps.setEnvs(blanked(credential))
+  let steps = base.runCmd(directoryScript(plan.directory), root)
+  if (plan.parts.lfs) steps = steps.runCmd(lfsScript, root)
+  steps =
+    plan.source.kind === 'clone'
+      ? appendClone(steps, plan, environment)
+      : withVariables(steps.copy(plan.source.copied, `${plan.directory}/.git`, user), environment).runCmd(
+          unpackScript(plan),
+          user,
+        )
   for (const [index, command] of plan.setupCommands.entries()) {
     const name = `setup ${index + 1} of ${plan.setupCommands.length}`
     steps = steps.runCmd(setupScript(name, plan.directory, names, command), user)
   }
-  steps = steps.runCmd(recordScript(plan), user)
-  return names.length > 0 ? steps.setEnvs(blanked(environment)) : steps
+  return withVariables(steps.runCmd(recordScript(plan), user), blanked(environment))
 }
 
-/** As root, because the directory may lie outside of the user's home. */
-const prepareScript = (directory: string): string => {
-  const parents = directory.startsWith(home)
-    ? directory
-        .slice(home.length)
-        .split('/')
-        .map((_segment, index, segments) => `${home}${segments.slice(0, index + 1).join('/')}`)
-    : [directory]
-  return stepScript('directory', [
-    failFunction,
-    `warmbox_directory=${quoteShell(directory)}`,
-    '[ -z "$(ls -A -- "$warmbox_directory" 2>/dev/null)" ] || warmbox_fail "$warmbox_directory is not empty"',
-    'mkdir -p -- "$warmbox_directory"',
-    `chown user: -- ${parents.map(quoteShell).join(' ')}`,
-  ])
+const appendClone = (
+  builder: TemplateBuilder,
+  plan: BuildPlan,
+  environment: Readonly<Record<string, string>>,
+): TemplateBuilder => {
+  const credential = credentialStep(plan.credential)
+  // E2B keys a cached layer by the step's text, which for an unpinned clone is the same at every commit.
+  const fresh = plan.wanted.sha === undefined ? builder.skipCache() : builder
+  const cloned = withVariables(fresh, { ...environment, ...credential }).runCmd(
+    cloneScript(plan, Object.keys(plan.environment)),
+    user,
+  )
+  return withVariables(cloned, blanked(credential))
 }
 
-const cloneScript = (plan: BuildPlan, names: readonly string[]): string =>
-  stepScript('clone', [
-    failFunction,
-    ...exportLines(names),
-    ...hermeticGitLines(plan.clone.origin, CREDENTIAL_VARIABLE),
-    ...cloneLines(plan.clone.cloneUrl, plan.wanted, quoteShell(plan.directory)),
-  ])
+const withVariables = (builder: TemplateBuilder, variables: Readonly<Record<string, string>>): TemplateBuilder =>
+  Object.keys(variables).length === 0 ? builder : builder.setEnvs({ ...variables })
 
 const setupScript = (name: string, directory: string, names: readonly string[], command: string): string =>
   stepScript(name, [...exportLines(names), `cd -- ${quoteShell(directory)}`, commandLine(command)])

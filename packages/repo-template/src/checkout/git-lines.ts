@@ -1,5 +1,5 @@
 import { quoteShell } from '@warmbox/resolution'
-import { originScope } from '../credential.ts'
+import { type Credential, originScope } from '../credential.ts'
 import { gitConfigVariables, hermeticSettings, hermeticVariables } from '../head/git-environment.ts'
 
 /** Which commit a checkout is to have. Absent: whatever the host's HEAD, or the branch, is at that moment. */
@@ -15,15 +15,34 @@ const exportLine = (variables: Readonly<Record<string, string>>): string =>
  * `variable`, git sends it to the clone URL's origin; the header exists in the environment of this script alone. It
  * is in no argument list, remote URL or file.
  */
-export const hermeticGitLines = (origin: string, variable: string): readonly string[] => {
+export const hermeticGitLines = (
+  origin: string,
+  variable: string,
+  scheme: Credential['scheme'] = 'Basic',
+): readonly string[] => {
   const index = hermeticSettings.length
+  const presented = scheme === 'Basic' ? `\${${variable}}` : `$(printf %s "\${${variable}}" | base64 -d)`
   return [
     exportLine({ ...hermeticVariables, ...gitConfigVariables(hermeticSettings) }),
     `if [ -n "\${${variable}-}" ]; then`,
     `  export GIT_CONFIG_COUNT=${index + 1} GIT_CONFIG_KEY_${index}=${quoteShell(originScope(origin))}`,
-    `  export GIT_CONFIG_VALUE_${index}="Authorization: Basic \${${variable}}"`,
+    `  export GIT_CONFIG_VALUE_${index}="Authorization: ${scheme} ${presented}"`,
     'fi',
   ]
+}
+
+/** Lines for git that has everything already: as hermetic, and no protocol is allowed. */
+export const offlineGitLines: readonly string[] = [
+  exportLine({ ...hermeticVariables, GIT_ALLOW_PROTOCOL: 'none', ...gitConfigVariables(hermeticSettings) }),
+]
+
+/**
+ * Every git of the script together gets this long, counted from the script's start. A server that goes on giving a byte
+ * now and then is slow to no setting of git's. Needs `timeout`, so for images, which have it.
+ */
+export const boundedGitLine = (milliseconds: number): string => {
+  const seconds = Math.ceil(milliseconds / 1000)
+  return `git() { timeout --kill-after=10 "$((SECONDS < ${seconds} ? ${seconds} - SECONDS : 1))" git "$@"; }`
 }
 
 /** Fetches one commit into the repository of the current directory; all branches where the host gives no single commit. */

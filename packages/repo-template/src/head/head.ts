@@ -1,3 +1,4 @@
+import type { CredentialForms } from '../hosts/credential-form.ts'
 import type { RefSelection } from '../ref-selector.ts'
 import type { RepositoryAccess } from '../repository-access.ts'
 
@@ -7,8 +8,9 @@ export const DEFAULT_HEAD_TIMEOUT_MS = 10_000
 /**
  * Why a repository was refused. `UNAUTHORIZED`, `FORBIDDEN`, `NOT_FOUND`: the host's 401, 403 and 404 (or 410, 451).
  * `REDIRECTED`: to another host, or more than once. `REF_MISSING`: the repository answers, the ref is not there.
- * `NOT_A_REPOSITORY`: the host answers something else, which is how some show a sign-in page. `ACCESS_REJECTED`,
- * `ACCESS_MISSING`: `getRepositoryAccess` rejected, or answered nothing.
+ * `NOT_A_REPOSITORY`: the host answers something else, which is how some show a sign-in page. `HOST_NOT_ALLOWED`,
+ * `ADDRESS_NOT_PUBLIC`: `allowedHosts` rules the host out, or its address. `ACCESS_REJECTED`, `ACCESS_MISSING`:
+ * `getRepositoryAccess` rejected, or answered nothing.
  */
 export type RefusalCode =
   | 'UNAUTHORIZED'
@@ -17,6 +19,8 @@ export type RefusalCode =
   | 'REDIRECTED'
   | 'REF_MISSING'
   | 'NOT_A_REPOSITORY'
+  | 'HOST_NOT_ALLOWED'
+  | 'ADDRESS_NOT_PUBLIC'
   | 'ACCESS_REJECTED'
   | 'ACCESS_MISSING'
 
@@ -33,6 +37,12 @@ export type Head =
   | { readonly status: 'refused'; readonly code: RefusalCode; readonly reason: string; readonly cause?: unknown }
 
 export interface HeadOptions extends RefSelection {
+  /** Full commit id: the answer, without a lookup. */
+  readonly sha?: string | undefined
+  /** How hosts want a token presented, over the built-in table. */
+  readonly credentialForms?: CredentialForms | undefined
+  /** Hosts that may be asked; see the option of the same name of a repository template. */
+  readonly allowedHosts?: readonly string[] | undefined
   /** PEM certificates trusted in addition to the system's. */
   readonly certificateAuthority?: string | undefined
   /** Longest lookup in milliseconds. Default 10 000. */
@@ -42,7 +52,7 @@ export interface HeadOptions extends RefSelection {
 }
 
 /**
- * Looks up the commit a repository's default branch (or the given branch, tag or pull request) points to. Answers
+ * Looks up the commit a repository's default branch (or the given branch, tag, pull or merge request) points to. Answers
  * `unreachable` and `refused` rather than reject; rejects with the signal's reason when aborted.
  */
 export type HeadResolver = (access: RepositoryAccess, options?: HeadOptions) => Promise<Head>

@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http'
-import { type CloneUrl, isWarmboxError, parseCloneUrl } from '@warmbox/identity'
+import type { LookupFunction } from 'node:net'
+import type { CloneUrl } from '@warmbox/identity'
+import { authorizationOf } from '../credential.ts'
+import type { Destination } from '../hosts/allowed-hosts.ts'
 import { AdvertisementError, findRef, readAdvertisement } from './advertisement.ts'
 import { systemCertificates } from './certificates.ts'
 import { outcomeOfStatus } from './http-status.ts'
 import { type Lookup, type LookupAnswer, refMissing } from './lookup.ts'
 import { proxyRoute } from './proxy.ts'
+import { advertisementUrl, redirectedAway, sameOriginTarget } from './redirect.ts'
 
-const suffix = '/info/refs'
-const query = '?service=git-upload-pack'
 const advertisementType = 'application/x-git-upload-pack-advertisement'
 const redirects: ReadonlySet<number | undefined> = new Set([301, 302, 303, 307, 308])
-
-const trimSlashes = (url: string): string => url.replace(/\/+$/, '')
 
 /**
  * Asks with one HTTPS request: the advertisement of the smart protocol in version 0, which is what a server speaks to a
@@ -21,6 +21,9 @@ const trimSlashes = (url: string): string => url.replace(/\/+$/, '')
 export const lookupOverHttp = async (lookup: Lookup): Promise<LookupAnswer> => {
   const route = proxyRoute(lookup.environment, lookup.nodeVersion)
   if (route.kind === 'git') return unsupported('the proxy needs git', false)
+  const { destination } = lookup
+  // Whether the proxy or this process resolves the name, NO_PROXY decides request by request; git can be held to both.
+  if (route.kind === 'agent' && destination.kind === 'only') return unsupported('the proxy needs git', false)
   const https = await import('node:https')
   const agent = new https.Agent({
     keepAlive: false,
@@ -31,16 +34,17 @@ export const lookupOverHttp = async (lookup: Lookup): Promise<LookupAnswer> => {
     new Promise((resolve, reject) => {
       https
         .get(
-          `${trimSlashes(clone.cloneUrl)}${suffix}${query}`,
+          advertisementUrl(clone),
           {
             agent,
             signal: lookup.signal,
+            ...(destination.kind === 'only' ? { lookup: fixedLookup(destination) } : {}),
             headers: {
               accept: advertisementType,
               'accept-encoding': 'identity',
               // Hosts show a web page to clients that do not call themselves git.
               'user-agent': 'git/warmbox',
-              ...(lookup.credential === undefined ? {} : { authorization: `Basic ${lookup.credential}` }),
+              ...(lookup.credential === undefined ? {} : { authorization: authorizationOf(lookup.credential) }),
             },
           },
           resolve,
@@ -52,9 +56,7 @@ export const lookupOverHttp = async (lookup: Lookup): Promise<LookupAnswer> => {
     if (!redirects.has(first.statusCode)) return await readAnswer(first, lookup.clone, lookup.ref)
     first.destroy()
     const target = sameOriginTarget(lookup.clone, first.headers.location)
-    if (target === undefined) {
-      return { status: 'refused', code: 'REDIRECTED', reason: 'the host redirects away from the repository’s origin' }
-    }
+    if (target === undefined) return redirectedAway
     const second = await request(target)
     return await readAnswer(second, target, lookup.ref)
   } finally {
@@ -62,24 +64,17 @@ export const lookupOverHttp = async (lookup: Lookup): Promise<LookupAnswer> => {
   }
 }
 
-const unsupported = (reason: string, answered: boolean): LookupAnswer => ({ status: 'unsupported', reason, answered })
+/** Resolves every name to the addresses that were looked at. */
+const fixedLookup =
+  ({ addresses }: Extract<Destination, { kind: 'only' }>): LookupFunction =>
+  (_hostname, options, callback) => {
+    const [first] = addresses
+    if (options.all === true) callback(null, [...addresses])
+    else if (first === undefined) callback(new Error('no address'), '', 0)
+    else callback(null, first.address, first.family)
+  }
 
-/** The repository a redirect points to, where it stays on the origin and still points to a repository's refs. */
-const sameOriginTarget = (from: CloneUrl, location: string | undefined): CloneUrl | undefined => {
-  const asked = `${trimSlashes(from.cloneUrl)}${suffix}${query}`
-  if (location === undefined || !URL.canParse(location, asked)) return undefined
-  const target = new URL(location, asked)
-  if (target.origin !== new URL(asked).origin || !target.pathname.endsWith(suffix) || target.search !== query) {
-    return undefined
-  }
-  try {
-    return parseCloneUrl(`${target.origin}${target.pathname.slice(0, -suffix.length)}`)
-  } catch (error) {
-    // A URL that may not be cloned is no target; everything else is a defect and shall be seen.
-    if (isWarmboxError(error)) return undefined
-    throw error
-  }
-}
+const unsupported = (reason: string, answered: boolean): LookupAnswer => ({ status: 'unsupported', reason, answered })
 
 const readAnswer = async (response: IncomingMessage, clone: CloneUrl, ref: string): Promise<LookupAnswer> => {
   try {

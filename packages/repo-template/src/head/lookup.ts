@@ -1,11 +1,14 @@
 import type { CloneUrl } from '@warmbox/identity'
+import type { Credential } from '../credential.ts'
+import type { Destination } from '../hosts/allowed-hosts.ts'
 import type { Head } from './head.ts'
 
 /** One lookup, whatever way it is done. */
 export interface Lookup {
   readonly clone: CloneUrl
-  /** Base64 of `user:token`, or `undefined` for a public repository. */
-  readonly credential: string | undefined
+  /** `undefined` for a public repository. */
+  readonly credential: Credential | undefined
+  readonly destination: Destination
   /** As the server advertises it, such as `HEAD` or `refs/heads/main`. */
   readonly ref: string
   readonly certificates: readonly string[]

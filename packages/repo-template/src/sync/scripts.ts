@@ -1,7 +1,7 @@
-import { basicCredential } from '../credential.ts'
+import type { Credential } from '../credential.ts'
 import { checkoutLines, cloneLines, commandLine, fetchLines, hermeticGitLines } from '../checkout/git-lines.ts'
 import { measureLines, RECORD_IN_GIT, recordLines } from '../checkout/record.ts'
-import { CREDENTIAL_VARIABLE } from '../build/build-environment.ts'
+import { CREDENTIAL_VARIABLE, credentialStep } from '../build/build-environment.ts'
 import { failFunction } from '../build/step-script.ts'
 import { assign, fieldLine, type ScriptRun } from './sandbox.ts'
 
@@ -14,11 +14,10 @@ export interface SyncTarget {
   /** Absolute directory of the checkout. */
   readonly path: string
   readonly sha: string
-  readonly token: string | undefined
+  readonly credential: Credential | undefined
 }
 
-const credentialEnvironment = ({ token }: SyncTarget): Record<string, string> =>
-  token === undefined ? {} : { [CREDENTIAL_VARIABLE]: basicCredential(token) }
+const credentialEnvironment = ({ credential }: SyncTarget): Record<string, string> => credentialStep(credential)
 
 const enter = (path: string): readonly string[] => [assign('warmbox_path', path), 'cd -- "$warmbox_path"']
 
@@ -60,7 +59,7 @@ export const cloneScript = (target: SyncTarget): ScriptRun => ({
   lines: [
     failFunction,
     assign('warmbox_path', target.path),
-    ...hermeticGitLines(target.origin, CREDENTIAL_VARIABLE),
+    ...hermeticGitLines(target.origin, CREDENTIAL_VARIABLE, target.credential?.scheme),
     'mkdir -p -- "$(dirname -- "$warmbox_path")"',
     'warmbox_clone="$(mktemp -d -- "$(dirname -- "$warmbox_path")/.warmbox-clone.XXXXXX")"',
     `trap 'rm -rf -- "$warmbox_clone"' EXIT`,
@@ -84,7 +83,7 @@ export const fetchScript = (target: SyncTarget): ScriptRun => ({
   env: credentialEnvironment(target),
   lines: [
     ...enter(target.path),
-    ...hermeticGitLines(target.origin, CREDENTIAL_VARIABLE),
+    ...hermeticGitLines(target.origin, CREDENTIAL_VARIABLE, target.credential?.scheme),
     assign('warmbox_sha', target.sha),
     'git cat-file -e "$warmbox_sha^{commit}" 2>/dev/null && exit 0',
     // A shallow checkout stays one; a complete one must not become shallow.

@@ -91,7 +91,7 @@ export const syncRepository = async (sandbox: SyncableSandbox, options: SyncOpti
     repository: repository.clone.canonical,
     path: resolved.workingDirectory ?? `/home/user/${repository.clone.directory}`,
     sha: head.sha,
-    token: repository.token,
+    credential: repository.credential,
   }
   const secrets = [...(repository.token === undefined ? [] : [repository.token]), ...Object.values(environment)]
   const runner = scriptRunner(sandbox, { secrets, timeoutMs: commandTimeout, signal })
@@ -211,7 +211,7 @@ const requireAccess = async (
       message: 'There is no repository to sync: getRepositoryAccess is undefined',
     })
   }
-  const answer = await acquireAccess(options.getRepositoryAccess, signal)
+  const answer = await acquireAccess(options.getRepositoryAccess, signal, options)
   if (answer.status === 'granted') return answer
   throw new RepoTemplateError({ code: 'ACCESS_REFUSED', message: answer.reason, cause: answer.cause })
 }

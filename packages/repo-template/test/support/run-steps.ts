@@ -49,17 +49,19 @@ export class StepFailure extends Error {
 /**
  * Runs steps as E2B does, on this machine: RUN as `bash -l -c`, with every ENV so far, whose values had their `$NAME`
  * expanded by a shell that knows none of them. `/home/user` is moved to a directory of its own, and `chown`, for
- * which there is no user here, does nothing.
+ * which there is no user here, does nothing. Package managers refuse: a step that would install something on this machine
+ * fails. `programs` (name to script) are on PATH, for git too.
  */
 export const runSteps = async (
   template: TemplateBuilder,
   options: {
     readonly certificateAuthority?: string
     readonly environment?: Readonly<Record<string, string>>
+    readonly programs?: Readonly<Record<string, string>>
     readonly rewrite?: (script: string) => string
   } = {},
 ): Promise<Image> => {
-  const { rewrite = (script: string) => script } = options
+  const { programs = {}, rewrite = (script: string) => script } = options
   const home = await temporaryDirectory()
   const bin = join(await temporaryDirectory(), 'bin')
   const calls = join(home, '..', `${home.split('/').at(-1) ?? ''}.calls`)
@@ -68,13 +70,20 @@ export const runSteps = async (
   await writeFile(authority, options.certificateAuthority ?? '')
   await writeFile(calls, '')
   await writeFile(join(bin, 'chown'), '#!/bin/sh\n', { mode: 0o755 })
+  for (const manager of ['apt', 'apt-get', 'dpkg', 'sudo']) {
+    const refusal = `#!/bin/sh\necho '${manager}: nothing is installed on this machine' >&2\nexit 100\n`
+    await writeFile(join(bin, manager), refusal, { mode: 0o755 })
+  }
+  const own = join(await temporaryDirectory(), 'programs')
+  await mkdir(own)
+  for (const [name, script] of Object.entries(programs)) await writeFile(join(own, name), script, { mode: 0o755 })
   await writeFile(
     join(bin, 'git'),
-    `#!/bin/bash\nprintf '%s ' "$@" >> '${calls}'\nprintf '\\n' >> '${calls}'\nPATH='${process.env['PATH'] ?? ''}' exec git "$@"\n`,
+    `#!/bin/bash\nprintf '%s ' "$@" >> '${calls}'\nprintf '\\n' >> '${calls}'\nPATH='${own}:${process.env['PATH'] ?? ''}' exec git "$@"\n`,
     { mode: 0o755 },
   )
   // A login shell sets PATH anew; this file has the last word.
-  await writeFile(join(home, '.bash_profile'), `export PATH='${bin}':"$PATH"\n`)
+  await writeFile(join(home, '.bash_profile'), `export PATH='${bin}':'${own}':"$PATH"\n`)
   const environment: Record<string, string> = {}
   let log = ''
   try {
