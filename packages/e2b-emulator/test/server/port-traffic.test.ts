@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { Sandbox } from 'e2b'
 import { describe, expect, test } from 'vitest'
 import { createScriptedRuntime, type ScriptedPort } from '@warmbox/e2b-emulator'
+import { collectGarbage } from '../envd/support/garbage.ts'
 import { deferred } from '../support/deferred.ts'
 import { startEmulator } from '../support/emulator.ts'
 
@@ -189,6 +190,22 @@ describe('streams', () => {
     const [second]: unknown[] = await once(answer, 'data')
     expect(String(second)).toBe('second')
     answer.destroy()
+    await left.promise
+  })
+
+  test('through fetch end with its signal, however long after the answer began', async () => {
+    const left = deferred<void>()
+    const { emulator, connection } = await withPorts({
+      port: 3000,
+      answer: () => new Response(new ReadableStream<Uint8Array>({ cancel: () => left.resolve() })),
+    })
+    const { sandboxId } = await Sandbox.create('base', connection)
+    const leaving = new AbortController()
+    const answer = await emulator.fetch(`https://3000-${sandboxId}.e2b.app/`, { signal: leaving.signal })
+    const reading = answer.text()
+    await collectGarbage()
+    leaving.abort()
+    await expect(reading).rejects.toMatchObject({ name: 'AbortError' })
     await left.promise
   })
 

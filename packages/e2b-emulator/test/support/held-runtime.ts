@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest'
 import { createScriptedRuntime, type Machine, type RuntimePort } from '@warmbox/e2b-emulator'
 import { deferred } from './deferred.ts'
 
@@ -57,6 +58,8 @@ export function createHeldRuntime(...[options]: Parameters<typeof createScripted
     hold(step) {
       const entered = deferred<void>()
       const released = deferred<Error | undefined>()
+      // Also where the test fails before: the end of its emulator waits for what is held.
+      onTestFinished(() => released.resolve(undefined))
       holds.set(step, { enter: () => entered.resolve(), released: released.promise })
       return { entered: entered.promise, release: (failure) => released.resolve(failure) }
     },

@@ -19,9 +19,6 @@ const HOP_BY_HOP = new Set([
 
 const WITHOUT_BODY = new Set([204, 205, 304])
 
-/** A request that nothing refers to is collected, and its signal then never tells that the client left. */
-const inFlight = new Set<Request>()
-
 /**
  * Sends a request over a connection and reads the answer; undefined where the other side ends the connection without one.
  * The connection is over when the answer's body is, when the client leaves, and when the sandbox stops.
@@ -34,11 +31,7 @@ export async function exchange(request: Request, connection: PortConnection): Pr
     signal.throwIfAborted()
     return undefined
   }
-  inFlight.add(request)
-  return cutOnAbort(asResponse(request, answer), signal, () => {
-    inFlight.delete(request)
-    connection.stream.destroy()
-  })
+  return cutOnAbort(asResponse(request, answer), signal)
 }
 
 function answerOf(
