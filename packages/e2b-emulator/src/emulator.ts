@@ -80,6 +80,7 @@ class EmulatorCore implements Emulator {
       identifiers: identifiersFrom(options.ids),
       team: { id: teamId(options.team), slug: options.team },
       limits: options.limits,
+      envdVersion: options.envdVersion,
       runtime: async () => (await this.#select()).recorded,
       dataDirectory: () => (this.#directory ??= this.#makeDirectory()),
       uploadOrigin: (request) => [...this.#servers][0]?.url ?? request.origin,
@@ -214,6 +215,7 @@ class EmulatorCore implements Emulator {
       defaultWorkdir: sandbox.boot.context.workdir,
       envs: sandbox.envs,
       templateId: sandbox.templateId,
+      envdVersion: sandbox.envdVersion,
       resources: { cpuCount: sandbox.cpuCount, memoryMB: sandbox.memoryMB },
     }
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createChance, type Chance } from './chance.ts'
 import { systemClock, type Clock } from './clock.ts'
+import { isEnvdVersion, NEWEST_ENVD, type EnvdVersion } from './envd/index.ts'
 import { EmulatorError } from './errors.ts'
 import type { Fault } from './faults.ts'
 import { randomIdentifierSource, seededIdentifierSource } from './platform/identifiers.ts'
@@ -37,14 +38,20 @@ export interface EmulatorOptions {
   readonly latency?: number
   /** Namespace of the team's templates in `names`. Default `emulator`. */
   readonly team?: string
+  /**
+   * The envd that sandboxes run, such as `0.5.1`: the SDK asks for its abilities, and the daemon has no others.
+   * Default: the newest known.
+   */
+  readonly envdVersion?: string
   /** Plan limits. Defaults: 20 builds and 100 sandboxes at once, sandboxes of 24 hours. */
   readonly limits?: Partial<Limits>
 }
 
-export type ResolvedOptions = Required<Omit<EmulatorOptions, 'dataDirectory' | 'limits' | 'seed'>> & {
+export type ResolvedOptions = Required<Omit<EmulatorOptions, 'dataDirectory' | 'envdVersion' | 'limits' | 'seed'>> & {
   readonly dataDirectory: string | undefined
   readonly limits: Limits
   readonly chance: Chance
+  readonly envdVersion: EnvdVersion
 }
 
 const DEFAULT_LIMITS: Limits = { concurrentBuilds: 20, concurrentSandboxes: 100, sandboxSeconds: 24 * 3600 }
@@ -59,6 +66,13 @@ export function resolveOptions(options: EmulatorOptions): ResolvedOptions {
   if (!/^[a-z0-9-_]+$/.test(team)) {
     throw new EmulatorError('INVALID_OPTION', `team must be a lower-case namespace of [a-z0-9-_], not "${team}"`)
   }
+  const { envdVersion = NEWEST_ENVD } = options
+  if (!isEnvdVersion(envdVersion)) {
+    throw new EmulatorError(
+      'INVALID_OPTION',
+      `envdVersion must be three numbers such as "${NEWEST_ENVD}", not "${envdVersion}"`,
+    )
+  }
   if (!(latency >= 0)) throw new EmulatorError('INVALID_OPTION', 'latency must be a number of milliseconds, 0 or more')
   return Object.freeze({
     runtime: options.runtime ?? 'auto',
@@ -70,6 +84,7 @@ export function resolveOptions(options: EmulatorOptions): ResolvedOptions {
     certificateAuthorities: Object.freeze([...(options.certificateAuthorities ?? [])]),
     faults: Object.freeze([...(options.faults ?? [])]),
     latency,
+    envdVersion,
     team,
     limits: Object.freeze({ ...DEFAULT_LIMITS, ...options.limits }),
   })

@@ -1,4 +1,5 @@
 import type { Machine } from '../runtime/port.ts'
+import type { EnvdVersion } from './abilities.ts'
 
 /** A running sandbox as its envd sees it: the machine, and what the platform's `/init` told it. */
 export interface SandboxForEnvd {
@@ -12,6 +13,8 @@ export interface SandboxForEnvd {
   readonly defaultWorkdir: string | undefined
   /** The variables given when the sandbox was created. */
   readonly envs: Readonly<Record<string, string>>
+  /** Decides what this envd can do. Default: the newest known. */
+  readonly envdVersion?: EnvdVersion
   /** Becomes `E2B_TEMPLATE_ID` in every process. */
   readonly templateId?: string
   /** What `/metrics` reports as present. */

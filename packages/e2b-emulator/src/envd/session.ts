@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { brokenConnection } from '../cut-stream.ts'
+import { hasAbility, NEWEST_ENVD, type EnvdAbility } from './abilities.ts'
 import { WatcherTable } from './filesystem/watcher-table.ts'
 import { ProcessTable } from './process/process-table.ts'
 import { ProcessorLoad } from './processor-load.ts'
@@ -20,6 +21,11 @@ export class EnvdSession {
     this.clock = clock
     this.processes = new ProcessTable(sandbox.machine, clock)
     this.watchers = new WatcherTable(sandbox.machine.files)
+  }
+
+  /** Whether the envd of this sandbox is new enough. */
+  can(ability: EnvdAbility): boolean {
+    return hasAbility(this.sandbox.envdVersion ?? NEWEST_ENVD, ability)
   }
 
   /** Aborted when the sandbox is gone. */

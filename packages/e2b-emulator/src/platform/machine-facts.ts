@@ -1,6 +1,3 @@
-/** The envd whose behaviour is emulated; the SDK switches features by it. */
-export const ENVD_VERSION = '0.6.13'
-
 /** Reported disk size. The emulator sets no limit. */
 export const DISK_SIZE_MB = 25_600
 

@@ -1,5 +1,6 @@
 import type { FinishedWithoutFiles } from '../build/build-failure.ts'
 import type { Clock } from '../clock.ts'
+import type { EnvdVersion } from '../envd/index.ts'
 import type { Runtime } from '../runtime/port.ts'
 import type { Identifiers } from './identifiers.ts'
 import type { PlatformState } from './state.ts'
@@ -33,6 +34,8 @@ export interface Platform {
   readonly identifiers: Identifiers
   readonly team: Team
   readonly limits: Limits
+  /** The envd that builds put into templates, and sandboxes run. */
+  readonly envdVersion: EnvdVersion
   /** Resolved on first use: probing the machine is work that construction must not do. */
   runtime(): Promise<Runtime>
   /** A directory of the host for uploads, made on first use. */

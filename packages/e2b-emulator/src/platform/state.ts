@@ -1,3 +1,4 @@
+import type { EnvdVersion } from '../envd/index.ts'
 import type { ImageId, Machine } from '../runtime/port.ts'
 import type { Schemas } from './contract.ts'
 import type { ActivityEntry, Journals } from './observation/journal.ts'
@@ -148,6 +149,7 @@ export interface SandboxRecord extends SandboxTraits {
   readonly envdAccessToken: string | undefined
   readonly trafficAccessToken: string
   readonly startedAt: number
+  readonly envdVersion: EnvdVersion
   /** The life it was given when it was created, in seconds. */
   readonly timeoutSeconds: number
   phase: SandboxPhase

@@ -97,7 +97,12 @@ async function watchRequest(
 ): Promise<WatchRequest> {
   const path = await resolve(request.path, context)
   await assertWatchable(filesOf(context), path)
-  return { path, recursive: request.recursive, includeEntry: request.includeEntry }
+  const session = sessionOf(context)
+  return {
+    path,
+    recursive: request.recursive && session.can('recursiveWatch'),
+    includeEntry: request.includeEntry && session.can('eventEntry'),
+  }
 }
 
 function unknownWatcher(id: string): ConnectError {

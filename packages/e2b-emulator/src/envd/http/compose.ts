@@ -2,7 +2,7 @@ import { RuntimeError } from '../../runtime/port.ts'
 import type { EnvdSession } from '../session.ts'
 import { findUser } from '../user.ts'
 import { jsonAnswer } from './answers.ts'
-import { failedFileAnswer, filePath, FileRequestError } from './file-request.ts'
+import { defaultUser, failedFileAnswer, filePath, FileRequestError } from './file-request.ts'
 import { writtenFile } from './written-file.ts'
 
 interface ComposeRequest {
@@ -17,7 +17,7 @@ export async function compose(request: Request, session: EnvdSession): Promise<R
     const { source_paths: sources, destination, username } = await requestOf(request)
     if (sources.length === 0) throw new FileRequestError(400, 'source_paths must not be empty')
     if (destination === '') throw new FileRequestError(400, 'destination is required')
-    const name = username ?? session.sandbox.defaultUser
+    const name = username ?? defaultUser(session)
     const user = await findUser(session.sandbox, name)
     if (user === undefined) throw new FileRequestError(401, `error looking up user '${name}'`)
     const path = filePath(destination, user, session)

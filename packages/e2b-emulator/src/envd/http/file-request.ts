@@ -21,10 +21,16 @@ export class FileRequestError extends Error {
 export async function callerOf(request: Request, session: EnvdSession): Promise<SandboxUser> {
   const refused = fileRefusal(request, session.sandbox, session.clock)
   if (refused !== undefined) throw new FileRequestError(401, refused)
-  const name = new URL(request.url).searchParams.get('username') ?? session.sandbox.defaultUser
+  const name = new URL(request.url).searchParams.get('username') ?? defaultUser(session)
   const user = await findUser(session.sandbox, name)
   if (user === undefined) throw new FileRequestError(401, `error looking up user '${name}'`)
   return user
+}
+
+/** Throws a 400 where this envd has no default. */
+export function defaultUser(session: EnvdSession): string {
+  if (!session.can('defaultUser')) throw new FileRequestError(400, 'no user specified')
+  return session.sandbox.defaultUser
 }
 
 /** {@link resolvePath} for a file request. */

@@ -19,8 +19,12 @@ export async function metrics(session: EnvdSession) {
     mem_used_mib: Math.floor(memoryUsed / MEBIBYTE),
     // The host's page cache belongs to no machine.
     mem_cache: 0,
-    disk_total: usage?.disk.totalBytes ?? DISK_MEBIBYTES * MEBIBYTE,
-    disk_used: usage?.disk.usedBytes ?? 0,
+    ...(session.can('diskMetrics')
+      ? {
+          disk_total: usage?.disk.totalBytes ?? DISK_MEBIBYTES * MEBIBYTE,
+          disk_used: usage?.disk.usedBytes ?? 0,
+        }
+      : {}),
   }
 }
 

@@ -13,7 +13,10 @@ export const httpRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['GET /health', () => new Response(null, { status: 204 })],
   [
     'GET /metrics',
-    async (_request, session) => jsonAnswer(200, await metrics(session), { 'cache-control': 'no-store' }),
+    async (_request, session) =>
+      session.can('metrics')
+        ? jsonAnswer(200, await metrics(session), { 'cache-control': 'no-store' })
+        : errorAnswer(404, 'not found'),
   ],
   [
     'GET /envs',

@@ -14,9 +14,11 @@ import { writtenFile, type WrittenFile } from './written-file.ts'
 export async function upload(request: Request, session: EnvdSession): Promise<Response> {
   try {
     const user = await callerOf(request, session)
-    const target: Target = { user, metadata: fileMetadata(request.headers), session }
+    const target: Target = { user, metadata: session.can('metadata') ? fileMetadata(request.headers) : {}, session }
     const given = request.headers.get('Content-Type') ?? ''
     const type = given.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+    if (!session.can('octetStream') && !type.startsWith('multipart/'))
+      return errorAnswer(500, 'error parsing multipart form')
     if (type === 'application/octet-stream') return jsonAnswer(200, await writeBody(request, target))
     if (type.startsWith('multipart/')) return jsonAnswer(200, await writeParts(request, given, target))
     return errorAnswer(

@@ -78,6 +78,7 @@ export const processService: ServiceImpl<typeof Process> = {
   },
 
   async closeStdin(request, context) {
+    if (!sessionOf(context).can('closeStdin')) throw new ConnectError('unknown method', Code.Unimplemented)
     const entry = find(request.process, context)
     if (entry.terminal) {
       throw new ConnectError('a terminal has no input to close; send the byte 0x04', Code.FailedPrecondition)
@@ -107,7 +108,7 @@ async function startProcess(request: StartRequest, context: HandlerContext) {
         cwd: pathOf(config.cwd ?? '', user, context),
         user: user.name,
         env: { ...sandboxEnvironment(session.sandbox), ...config.envs },
-        stdin: size === undefined && (request.stdin ?? true),
+        stdin: size === undefined && ((request.stdin ?? true) || !session.can('noStdin')),
         ...(size === undefined ? {} : { pty: size }),
       },
     }),

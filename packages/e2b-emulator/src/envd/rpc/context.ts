@@ -32,7 +32,9 @@ export function sessionOf(context: HandlerContext): EnvdSession {
 export async function userOf(context: HandlerContext): Promise<SandboxUser> {
   const named = context.values.get(userKey)
   if (named !== undefined) return named
-  const { sandbox } = sessionOf(context)
+  const session = sessionOf(context)
+  if (!session.can('defaultUser')) throw new ConnectError('no user specified', Code.Unauthenticated)
+  const { sandbox } = session
   const user = await translated(findUser(sandbox, sandbox.defaultUser))
   if (user === undefined) throw new ConnectError(`invalid default user: '${sandbox.defaultUser}'`, Code.Unauthenticated)
   return user

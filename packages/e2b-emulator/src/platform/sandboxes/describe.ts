@@ -1,5 +1,5 @@
 import type { Schemas } from '../contract.ts'
-import { CLIENT_ID, DISK_SIZE_MB, ENVD_VERSION } from '../machine-facts.ts'
+import { CLIENT_ID, DISK_SIZE_MB } from '../machine-facts.ts'
 import { isoTime } from '../platform.ts'
 import type { SandboxRecord } from '../state.ts'
 import type { VisibleSandbox } from './find.ts'
@@ -11,7 +11,7 @@ export function describeConnection(sandbox: SandboxRecord): Schemas['Sandbox'] {
     sandboxID: sandbox.id,
     templateID: sandbox.templateId,
     clientID: CLIENT_ID,
-    envdVersion: ENVD_VERSION,
+    envdVersion: sandbox.envdVersion,
     domain: null,
     ...(sandbox.alias === undefined ? {} : { alias: sandbox.alias }),
     ...(sandbox.envdAccessToken === undefined ? {} : { envdAccessToken: sandbox.envdAccessToken }),
@@ -32,7 +32,7 @@ export function describeListed(sandbox: VisibleSandbox): Schemas['ListedSandbox'
     cpuCount: sandbox.cpuCount,
     memoryMB: sandbox.memoryMB,
     diskSizeMB: DISK_SIZE_MB,
-    envdVersion: ENVD_VERSION,
+    envdVersion: sandbox.envdVersion,
     ...(sandbox.metadata === undefined ? {} : { metadata: sandbox.metadata }),
   }
 }

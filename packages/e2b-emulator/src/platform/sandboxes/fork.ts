@@ -6,6 +6,7 @@ import type { Platform } from '../platform.ts'
 import { route } from '../route.ts'
 import type { SandboxRecord } from '../state.ts'
 import { forked } from './bodies.ts'
+import { assertEnvd } from '../templates/envd-version.ts'
 import { describeConnection } from './describe.ts'
 import { findAnySandbox } from './find.ts'
 import { assertTimeout, launchSandbox } from './launch.ts'
@@ -26,6 +27,7 @@ export const forkSandbox = route('post', '/sandboxes/{sandboxID}/fork', {
     if (sandbox.phase.name === 'paused') {
       throw conflict(`Sandbox '${sandbox.id}' is paused and cannot be forked; resume it first`)
     }
+    assertEnvd(platform, 'snapshots', 'forks')
     const image = await checkpoint(platform, sandbox, 'forked')
     try {
       const forks = Array.from({ length: count }, () => startFork(platform, sandbox, image, timeout))

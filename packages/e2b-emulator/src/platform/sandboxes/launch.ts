@@ -3,6 +3,7 @@ import { badRequest, quotaExceeded } from '../api-error.ts'
 import { secretToken } from '../identifiers.ts'
 import type { Platform } from '../platform.ts'
 import type { PausedPhase, SandboxRecord, SandboxTraits } from '../state.ts'
+import { assertEnvd } from '../templates/envd-version.ts'
 import { bootMachine } from './boot.ts'
 import { resumeSandbox, runningPhase } from './lifecycle.ts'
 
@@ -13,6 +14,7 @@ export async function launchSandbox(
   options: { readonly secure: boolean; readonly timeoutSeconds: number; readonly image: ImageId },
 ): Promise<SandboxRecord> {
   const { secure, timeoutSeconds, image } = options
+  if (secure) assertEnvd(platform, 'secured', 'secured access')
   const id = platform.identifiers.sandbox()
   const release = reserveSlot(platform)
   try {
@@ -24,6 +26,7 @@ export async function launchSandbox(
       envdAccessToken: secure ? secretToken() : undefined,
       trafficAccessToken: secretToken(),
       startedAt: since,
+      envdVersion: platform.envdVersion,
       timeoutSeconds,
       phase: runningPhase(platform, id, { machine, since, endAt: since + timeoutSeconds * 1000 }),
       stored: undefined,

@@ -6,6 +6,7 @@ import { route } from '../route.ts'
 import type { BuildRecord, SandboxRecord, TemplateRecord } from '../state.ts'
 import { DEFAULT_TAG, parseTemplateRef, type TemplateRef } from '../template-ref.ts'
 import { parseOwnRef } from '../templates/access.ts'
+import { assertEnvd } from '../templates/envd-version.ts'
 import { findTemplate, namesOf } from '../templates/resolve.ts'
 import { forgetTags } from '../templates/tag-cache.ts'
 import { snapshotRequested } from './bodies.ts'
@@ -24,6 +25,7 @@ export const createSnapshot = route('post', '/sandboxes/{sandboxID}/snapshots', 
   async handle(platform, { parameter, body, reply }) {
     const ref = body.name === undefined ? undefined : parseOwnRef(platform, body.name)
     const { sandbox } = findRunning(platform, parameter('sandboxID'))
+    assertEnvd(platform, 'snapshots', 'snapshots')
     const image = await checkpoint(platform, sandbox, 'snapshotted')
     const template = findOwn(platform, ref) ?? registerSnapshot(platform, sandbox.id, ref?.name)
     const tag = ref?.tag ?? DEFAULT_TAG

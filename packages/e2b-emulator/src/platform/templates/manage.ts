@@ -11,7 +11,7 @@ import { DEFAULT_TAG, parseTemplateRef } from '../template-ref.ts'
 import { ownTemplate, ownTemplateById } from './access.ts'
 import { findReadyBuild, namesOf } from './resolve.ts'
 import { cancelRunning } from './start-build.ts'
-import { DISK_SIZE_MB, ENVD_VERSION } from '../machine-facts.ts'
+import { DISK_SIZE_MB } from '../machine-facts.ts'
 
 const PAGE = { minimum: 1, maximum: 100 }
 const NIL_UUID = '00000000-0000-0000-0000-000000000000'
@@ -30,7 +30,11 @@ export const getTemplate = route('get', '/templates/{templateID}', {
         nextToken: query('nextToken'),
       },
     )
-    return reply(200, { ...describe(template), builds: page.items.map(describeBuild) }, page.headers)
+    return reply(
+      200,
+      { ...describe(template), builds: page.items.map((build) => describeBuild(platform, build)) },
+      page.headers,
+    )
   },
 })
 
@@ -130,13 +134,13 @@ const describe = (template: TemplateRecord) => ({
   spawnCount: template.spawnCount,
 })
 
-const describeBuild = (build: BuildRecord): Schemas['TemplateBuild'] => ({
+const describeBuild = (platform: Platform, build: BuildRecord): Schemas['TemplateBuild'] => ({
   buildID: build.id,
   status: build.state.status,
   cpuCount: build.cpuCount,
   memoryMB: build.memoryMB,
   diskSizeMB: DISK_SIZE_MB,
-  envdVersion: ENVD_VERSION,
+  envdVersion: platform.envdVersion,
   createdAt: isoTime(build.createdAt),
   updatedAt: isoTime(build.updatedAt),
   // Written by the status update that starts a build, so it says nothing about completion.
@@ -153,7 +157,7 @@ function describeListed(platform: Platform, template: TemplateRecord): Schemas['
     cpuCount: build?.cpuCount ?? 0,
     memoryMB: build?.memoryMB ?? 0,
     diskSizeMB: build === undefined ? 0 : DISK_SIZE_MB,
-    envdVersion: build === undefined ? '' : ENVD_VERSION,
+    envdVersion: build === undefined ? '' : platform.envdVersion,
     createdBy: null,
   }
 }
