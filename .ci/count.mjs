@@ -5,7 +5,15 @@ import { join } from 'node:path'
 const reports = ['packages', 'apps', 'internal']
   .flatMap((folder) => readdirSync(folder).map((entry) => join(folder, entry)))
   .filter((directory) => existsSync(join(directory, 'test')) && readdirSync(join(directory, 'test')).length > 0)
-  .map((directory) => join(directory, '.vitest/report.json'))
+  // A suite that ran more than once, as another user for example, has further reports beside the first.
+  .flatMap((directory) => [
+    join(directory, '.vitest/report.json'),
+    ...furtherReports(join(directory, '.vitest')).map((name) => join(directory, '.vitest', name)),
+  ])
+
+function furtherReports(folder) {
+  return existsSync(folder) ? readdirSync(folder).filter((name) => /^report-.+\.json$/.test(name)) : []
+}
 
 let passed = 0
 let failed = 0

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Sandbox, Template } from 'e2b'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createEmulator, probeNamespaces, type Emulator, type EmulatorConnection } from '@warmbox/e2b-emulator'
+import { accountSeen } from '../support/account.ts'
 
 const namespaces = await probeNamespaces()
 const where = namespaces.available ? '' : ` (skipped: ${namespaces.reason})`
@@ -23,7 +24,7 @@ describe.skipIf(!namespaces.available)(`build steps with real processes${where}`
     const template = Template().fromImage('node:24').runCmd('false; shopt -q login_shell && { id -un; pwd; } > seen')
     await Template.build(template, 'login', connection)
     const sandbox = await Sandbox.create('login', connection)
-    expect(await sandbox.files.read('/home/user/seen')).toBe('user\n/home/user\n')
+    expect(await sandbox.files.read('/home/user/seen')).toBe(`${accountSeen('user')}\n/home/user\n`)
   })
 
   test('RUN: a failing command ends the build with its number and exit status', async () => {
@@ -61,14 +62,16 @@ describe.skipIf(!namespaces.available)(`build steps with real processes${where}`
     await Template.build(template, 'workdir', connection)
     const sandbox = await Sandbox.create('workdir', connection)
     expect(await sandbox.files.read('/srv/app/seen')).toBe('/srv/app\n')
-    expect((await sandbox.commands.run('pwd; stat -c %U .')).stdout).toBe('/srv/app\nuser\n')
+    expect((await sandbox.commands.run('pwd; stat -c %U .')).stdout).toBe(`/srv/app\n${accountSeen('user')}\n`)
   })
 
   test('USER: created where absent, and the user of the sandbox [B58] [B61]', async () => {
     const template = Template().fromImage('node:24').setUser('deploy').runCmd('id -un > ~/seen')
     await Template.build(template, 'deploy', connection)
     const sandbox = await Sandbox.create('deploy', connection)
-    expect((await sandbox.commands.run('id -un; cat ~/seen; echo $HOME')).stdout).toBe('deploy\ndeploy\n/home/deploy\n')
+    const seen = accountSeen('deploy')
+    const { stdout } = await sandbox.commands.run('id -un; cat ~/seen; echo $HOME')
+    expect(stdout).toBe(`${seen}\n${seen}\n/home/deploy\n`)
   })
 
   test('USER: the default user has passwordless sudo [B58]', async () => {
@@ -98,7 +101,7 @@ describe.skipIf(!namespaces.available)(`build steps with real processes${where}`
     const child = Template().fromTemplate('parent:v1').runCmd('{ id -un; pwd; echo $A; ls; } > /tmp/seen')
     await Template.build(child, 'child:v1', connection)
     const sandbox = await Sandbox.create('child:v1', connection)
-    expect(await sandbox.files.read('/tmp/seen')).toBe('user\n/srv\none\nmade\n')
+    expect(await sandbox.files.read('/tmp/seen')).toBe(`${accountSeen('user')}\n/srv\none\nmade\n`)
   })
 
   test('start command: fails the build unless it lives or exits 0; runs in every sandbox [B67]', async () => {
@@ -109,6 +112,17 @@ describe.skipIf(!namespaces.available)(`build steps with real processes${where}`
     expect(running.stdout).toContain('sleep infinity')
     const dead = Template().fromImage('node:24').setStartCmd('exit 4', 'sleep 0.3')
     await expect(Template.build(dead, 'dead', connection)).rejects.toThrow('start command failed: exit status 4')
+  })
+
+  test('metrics of a sandbox are measured on its processes [S25]', async () => {
+    const sandbox = await Sandbox.create('base', connection)
+    await sandbox.getMetrics()
+    // Measures itself, so that a busy host makes the test slower and not wrong.
+    await sandbox.commands.run(`node -e 'while (process.cpuUsage().user < 1e6);'`)
+    const [idle, busy] = await sandbox.getMetrics()
+    expect(busy?.cpuUsedPct).toBeGreaterThan(0)
+    expect(busy?.diskTotal).toBeGreaterThan(busy?.diskUsed ?? 0)
+    expect(idle?.memTotal).toBe(1024 * 1024 * 1024)
   })
 
   test('the finished file system can be searched on the host', async () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEnvd, type SandboxForEnvd } from '../../src/envd/index.ts'
 import { createRealRuntime, probeNamespaces } from '../../src/runtime/real/index.ts'
 import type { Runtime } from '../../src/runtime/port.ts'
+import { accountSeen } from '../support/account.ts'
 import { eventually } from './support/eventually.ts'
 import { listen } from './support/loopback.ts'
 
@@ -43,7 +44,7 @@ describe.skipIf(!probe.available)(`a machine with real processes${skipped}`, { t
     const result = await sandbox.commands.run('whoami; pwd; echo $FROM_CREATE $FROM_CALL $E2B_SANDBOX_ID', {
       envs: { FROM_CALL: 'too' },
     })
-    expect(result.stdout).toBe('user\n/home/user\nyes too real-1\n')
+    expect(result.stdout).toBe(`${accountSeen('user')}\n/home/user\nyes too real-1\n`)
   })
 
   test('tells both streams and the exit code apart', async () => {
@@ -86,7 +87,9 @@ describe.skipIf(!probe.available)(`a machine with real processes${skipped}`, { t
 
   test('writes files that commands see, and reads what commands write', async () => {
     await sandbox.files.write('made/by/sdk', 'hello')
-    expect((await sandbox.commands.run('cat made/by/sdk && stat -c %U made/by/sdk')).stdout).toBe('hellouser\n')
+    expect((await sandbox.commands.run('cat made/by/sdk && stat -c %U made/by/sdk')).stdout).toBe(
+      `hello${accountSeen('user')}\n`,
+    )
     await sandbox.commands.run('echo from the shell > shell.txt')
     expect(await sandbox.files.read('shell.txt')).toBe('from the shell\n')
     expect((await sandbox.files.list('/home/user')).map((entry) => entry.name)).toEqual(
