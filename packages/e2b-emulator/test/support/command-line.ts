@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { eventually } from './emulator.ts'
+
+const bin = fileURLToPath(new URL('../../src/bin.ts', import.meta.url))
+
+/** The command, with a temporary directory of its own so that what it leaves there can be seen; ends with the test. */
+export async function startCommandLine(...args: string[]) {
+  const temporary = await mkdtemp(join(tmpdir(), 'emulator-cli-'))
+  onTestFinished(() => rm(temporary, { recursive: true, force: true }))
+  const env = { ...process.env, TMPDIR: temporary }
+  const child = spawn(process.execPath, [bin, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = once(child, 'close')
+  onTestFinished(async () => {
+    // Its own cleaning up comes before the directory goes.
+    child.kill('SIGTERM')
+    await ended
+  })
+  const written = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk: Buffer) => (written.stdout += String(chunk)))
+  child.stderr.on('data', (chunk: Buffer) => (written.stderr += String(chunk)))
+  /** What it told the shell to export, once it has. */
+  const variables = () =>
+    eventually(() => {
+      const found = Object.fromEntries(
+        [...written.stdout.matchAll(/^export (\w+)=(\S+)$/gm)].map(([, name = '', value = '']) => [name, value]),
+      )
+      return found['E2B_API_KEY'] === undefined ? undefined : found
+    })
+  return { child, written, temporary, ended, variables }
+}
