@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -194,8 +194,8 @@ describeReal('the end of a runtime', () => {
     }
   })
 
-  test.each(['running', 'paused'])(
-    'SIGKILL of the process that holds a %s machine leaves nothing behind',
+  test.each(['running', 'paused', 'spare'])(
+    'SIGKILL of the process that holds a %s machine leaves no process, mount or directory behind',
     async (state) => {
       const dataDirectory = mkdtempSync(join(tmpdir(), 'warmbox-real-'))
       const seconds = marker()
@@ -212,6 +212,8 @@ describeReal('the end of a runtime', () => {
         await eventually(() => processesOf(namespace), [])
         await eventually(() => hostProcesses(dataDirectory), [])
         await eventually(() => readdirSync(dataDirectory), [])
+        // With the last process of a mount namespace go its mounts; in the host's there was none.
+        expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(dataDirectory)
       } finally {
         host.kill('SIGKILL')
         rmSync(dataDirectory, { recursive: true, force: true })

@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findOnHost, runTool } from './commands.ts'
 import { stage, type Storage } from './mount-plan.ts'
+import { refusalHints } from './refusal-hints.ts'
 import { probeScript, unshareMachine } from './scripts.ts'
 import { startJanitor } from './janitor.ts'
 import { createUserNamespace, type UserNamespace } from './user-namespace.ts'
@@ -22,7 +23,11 @@ export function probeNamespaces(): Promise<NamespaceProbe> {
 async function probe(): Promise<NamespaceProbe> {
   if (process.platform !== 'linux') return { available: false, reason: 'namespaces exist on Linux only' }
   const missing = requiredTools.filter((name) => findOnHost(name) === undefined)
-  if (missing.length > 0) return { available: false, reason: `missing on this host: ${missing.join(', ')}` }
+  if (missing.length > 0)
+    return {
+      available: false,
+      reason: `missing on this host: ${missing.join(', ')} (Debian has them in bash, coreutils, mount, tar and util-linux)`,
+    }
   try {
     const userNamespace = await createUserNamespace()
     try {
@@ -32,7 +37,17 @@ async function probe(): Promise<NamespaceProbe> {
       userNamespace.close()
     }
   } catch (error) {
-    return { available: false, reason: error instanceof Error ? error.message : String(error) }
+    const hints = refusalHints(readOrUndefined, process.getuid?.() === 0)
+    return { available: false, reason: [error instanceof Error ? error.message : String(error), ...hints].join('; ') }
+  }
+}
+
+function readOrUndefined(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    // Not every kernel has every setting.
+    return undefined
   }
 }
 
