@@ -58,10 +58,6 @@ function messageMeter(limit: number): Meter {
   let left = limit
   let prefix: number[] = []
   let payload = 0
-  const messageOver = () => {
-    prefix = []
-    left -= 1
-  }
   return {
     spent: () => left <= 0,
     take(chunk) {
@@ -76,7 +72,9 @@ function messageMeter(limit: number): Meter {
         const passed = Math.min(payload, chunk.byteLength - at)
         at += passed
         payload -= passed
-        if (payload === 0) messageOver()
+        if (payload > 0) continue
+        prefix = []
+        left -= 1
       }
       return at
     },

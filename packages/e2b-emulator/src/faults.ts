@@ -102,18 +102,18 @@ export class FaultList {
 }
 
 function activate(fault: Fault): ActiveFault {
-  const { skip = 0, times = 1, probability = 1, effect } = fault
-  const refuse = (problem: string) => {
-    throw new EmulatorError('INVALID_OPTION', `a fault ${problem}`)
-  }
-  if (!isCount(skip)) refuse('skips a whole number of requests, 0 or more')
-  if (!(isCount(times) || times === Infinity)) refuse('strikes a whole number of times, 0 or more, or Infinity')
-  if (!(probability > 0 && probability <= 1)) refuse('has a probability above 0 and up to 1')
-  if (effect.kind === 'drop-stream') {
-    const limit = 'bytes' in effect.after ? effect.after.bytes : effect.after.messages
-    if (!isCount(limit)) refuse('breaks a body off after a whole number of bytes or messages, 0 or more')
-  }
+  const problem = problemOf(fault)
+  if (problem !== undefined) throw new EmulatorError('INVALID_OPTION', `a fault ${problem}`)
   return { fault, passed: 0, struck: 0 }
+}
+
+function problemOf({ skip = 0, times = 1, probability = 1, effect }: Fault): string | undefined {
+  if (!isCount(skip)) return 'skips a whole number of requests, 0 or more'
+  if (!(isCount(times) || times === Infinity)) return 'strikes a whole number of times, 0 or more, or Infinity'
+  if (!(probability > 0 && probability <= 1)) return 'has a probability above 0 and up to 1'
+  if (effect.kind !== 'drop-stream') return undefined
+  const limit = 'bytes' in effect.after ? effect.after.bytes : effect.after.messages
+  return isCount(limit) ? undefined : 'breaks a body off after a whole number of bytes or messages, 0 or more'
 }
 
 const isCount = (value: number) => Number.isInteger(value) && value >= 0

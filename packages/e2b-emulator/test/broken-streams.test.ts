@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Sandbox, TimeoutError } from 'e2b'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ScriptedCommand } from '@warmbox/e2b-emulator'
 import { cutAfter } from '../src/cut-stream.ts'

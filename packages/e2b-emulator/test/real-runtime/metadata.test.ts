@@ -40,7 +40,8 @@ describeReal('metadata of files in a machine', () => {
 
   test('is reached again after commands ended the program that reaches it [D30]', async () => {
     const machine = await bench().machine()
-    await machine.files.write('/tmp/a', streamOf('x'), 'user', { metadata: { n: '1' } })
+    const written = await machine.files.write('/tmp/a', streamOf('x'), 'user', { metadata: { n: '1' } })
+    expect(written.metadata).toEqual({ n: '1' })
     await run(machine, 'pkill -9 perl', { user: 'root' })
     await eventually(async () => (await machine.files.stat('/tmp/a')).metadata, { n: '1' })
     await machine.destroy()

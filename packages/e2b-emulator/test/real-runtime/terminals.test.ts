@@ -132,8 +132,8 @@ describeReal('terminals in a machine', () => {
   })
 
   test.skipIf(!isRoot)('belong to their user (skipped: needs root, which maps more than one id)', async () => {
-    const { process, says } = await open(await bench().shared(), { args: ['-c', 'stat -c %U $(tty)'] })
+    const { process, text } = await open(await bench().shared(), { args: ['-c', 'stat -c %U $(tty)'] })
     await process.exit
-    await says('user')
+    expect(text()).toBe('user\r\n')
   })
 })

@@ -12,8 +12,8 @@ export interface ScriptedCall {
   readonly stdin: AsyncIterable<Uint8Array>
   /** Aborted by any signal sent to the process. */
   readonly signal: AbortSignal
-  stdout(text: string): void
-  stderr(text: string): void
+  readonly stdout: (text: string) => void
+  readonly stderr: (text: string) => void
 }
 
 export interface ScriptedResult {

@@ -101,8 +101,9 @@ while (my $line = <STDIN>) {
     return running.ask(line)
   }
 
-  const hex = (value: string) => Buffer.from(value).toString('hex')
-  const text = (value: string) => Buffer.from(value, 'hex').toString()
+  const encoding = 'hex'
+  const hex = (value: string) => Buffer.from(value).toString(encoding)
+  const text = (value: string) => Buffer.from(value, encoding).toString()
 
   const readOne = async (path: string): Promise<Metadata> => {
     const answer = await ask(`get ${hex(path)}`)

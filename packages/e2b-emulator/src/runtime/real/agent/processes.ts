@@ -86,14 +86,16 @@ export function createProcesses(
       })
       const pid = await command.pid
       running.set(pid, command)
-      void command.exit.then(async (exit) => {
+      const afterExit = async () => {
+        const exit = await command.exit
         running.delete(pid)
         input?.close()
         // The command may have left its pipes to others; the end is when those are closed too and all is sent.
         await output
         await thawed
         call.event({ type: 'exit', ...exit })
-      })
+      }
+      void afterExit()
       return { pid }
     },
     signal(pid, name) {

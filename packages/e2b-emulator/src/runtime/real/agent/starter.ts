@@ -113,7 +113,6 @@ export function createStarter(
       ...identityOf(account),
     })
     for (const pipe of input === undefined ? outputs : [...outputs, input]) fs.closeSync(pipe.childFd)
-    const read = (fd: number): AsyncIterable<Buffer> => new Socket({ fd, readable: true, writable: false })
     return {
       ...observe(child),
       outputs: [
@@ -124,6 +123,8 @@ export function createStarter(
       resize: null,
     }
   }
+
+  const read = (fd: number): AsyncIterable<Buffer> => new Socket({ fd, readable: true, writable: false })
 
   const writerOf = (fd: number): CommandInput => {
     const stdin = new Socket({ fd, readable: false, writable: true })

@@ -32,7 +32,9 @@ export function createTerminals(accounts: Accounts, failures: Failures): Termina
   /** Until a full terminal is tried again; it cannot be waited for, because Node's own stream blocks on it instead. */
   const retryMs = 10
 
-  const hasCode = (error: unknown, code: string) => error instanceof Error && 'code' in error && error.code === code
+  const codes = { full: 'EAGAIN', closed: 'EIO' } as const
+  const means = (error: unknown, code: keyof typeof codes) =>
+    error instanceof Error && 'code' in error && error.code === codes[code]
 
   const runTool = (command: string, args: readonly string[], input: number | 'ignore') =>
     new Promise<void>((resolve, reject) => {
@@ -78,7 +80,7 @@ export function createTerminals(accounts: Accounts, failures: Failures): Termina
           try {
             offset += fs.writeSync(master, data, offset)
           } catch (error) {
-            if (!hasCode(error, 'EAGAIN')) throw error
+            if (!means(error, 'full')) throw error
             await new Promise((resolve) => setTimeout(resolve, retryMs))
           }
         }
@@ -94,7 +96,7 @@ export function createTerminals(accounts: Accounts, failures: Failures): Termina
             for await (const chunk of stream) yield Buffer.from(chunk)
           } catch (error) {
             // How a terminal says that the last of its other ends was closed.
-            if (!hasCode(error, 'EIO')) throw error
+            if (!means(error, 'closed')) throw error
           } finally {
             state.closed = true
             stream.destroy()
