@@ -8,6 +8,8 @@ import { splitRef } from './refs.ts'
  * step failed the same way twice after cache hits, one build goes without the cache.
  */
 const FAILURES_THAT_RAISE_IT = 2
+/** Anything shorter would take more out of a text than mentions of the commit. */
+const SHORTEST_COMMIT = 7
 const MOST_REMEMBERED = 1_000
 
 /** Builds of one template under different tags share their layers. */
@@ -15,9 +17,9 @@ const keyOf = (scope: string, ref: string): string => `${scope}\n${splitRef(ref)
 
 /** What is left of a failure without the ref and the commit in it, which are another for each build. */
 function likenessOf(ref: string, { message, step }: ResolutionError): string {
-  const { tag } = splitRef(ref)
-  const commit = tag.replace(/^sha-/, '')
-  return `${step}\n${message.replaceAll(ref, '').replaceAll(commit, '')}`
+  const commit = splitRef(ref).tag.replace(/^sha-/, '')
+  const text = message.replaceAll(ref, '')
+  return `${step}\n${commit.length < SHORTEST_COMMIT ? text : text.replaceAll(commit, '')}`
 }
 
 /** Is the cache to be left out of the next build? */

@@ -134,14 +134,14 @@ describe('a build', () => {
   test('gives back a claim that was granted after nobody waited for it any more', async () => {
     const world = new World()
     const lease = new WatchedLease(world)
-    let grantLate: (grant: LeaseGrant) => void = () => undefined
+    let grantLate: ((grant: LeaseGrant) => void) | undefined
     const late = new Promise<LeaseGrant>((resolve) => {
       grantLate = resolve
     })
     lease.acquires = () => late
     await start(world, lease)
     expect(lease.asked).toEqual(['acquire'])
-    grantLate({ key: 'k', holder: 'late' })
+    grantLate?.({ key: 'k', holder: 'late' })
     await expect.poll(() => lease.asked).toEqual(['acquire', 'release'])
   })
 })

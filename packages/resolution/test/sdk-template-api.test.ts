@@ -223,6 +223,25 @@ describe('a build', () => {
     })
   })
 
+  test('without the cache: the start says so, and the builder is as it was before', async () => {
+    answer('post', START, empty(202))
+    const skipping = { ...requestOf(plain()), skipCache: true }
+    await api.startBuild(handle, skipping)
+    await api.startBuild(handle, requestOf(skipping.template))
+    expect(seen.map(({ body }) => body)).toMatchObject([{ force: true }, { force: false }])
+  })
+
+  test('with COPY steps and without the cache: the same', async () => {
+    const { template } = await copyingTemplate()
+    answer('post', REQUEST, requested)
+    answer('get', '/templates/:template/files/:hash', json(201, { present: true }))
+    answer('post', START, empty(202))
+    await api.requestBuild({ ...requestOf(template), skipCache: true })
+    await api.requestBuild(requestOf(template))
+    const starts = seen.filter(({ call }) => call.startsWith('POST /v2/templates'))
+    expect(starts.map(({ body }) => body)).toMatchObject([{ force: true }, { force: false }])
+  })
+
   test.each([
     [401, 'AUTHENTICATION'],
     [429, 'QUOTA_EXCEEDED'],
@@ -242,7 +261,7 @@ describe('a build', () => {
   })
 })
 
-test('a cold start from end to end: ask, look, request, start, follow, tag', async () => {
+test('a cold start from end to end: list, ask, look, request, look, start, follow, tag', async () => {
   let isReady = false
   answer('get', ALIAS, () => problemOf(404)())
   answer('get', TAGS, problemOf(404))
@@ -261,9 +280,11 @@ test('a cold start from end to end: ask, look, request, start, follow, tag', asy
   expect(result).toMatchObject({ value: 'booted name:sha-1', rung: 'built' })
   const status = `GET /templates/abc/builds/${BUILD_ID}/status?logsOffset=0`
   expect(seen.map(({ call }) => call)).toEqual([
+    'GET /templates/name/tags',
     'GET /templates/aliases/name%3Asha-1',
     'GET /templates/name/tags',
     'POST /v3/templates',
+    'GET /templates/name/tags',
     `POST /v2/templates/abc/builds/${BUILD_ID}`,
     status,
     status,

@@ -1,0 +1,54 @@
+import type { BuildLease, LeaseGrant } from './lease.ts'
+
+/** A client that takes the words of a command one by one, as ioredis does. */
+export interface RedisCaller {
+  call(command: string, ...words: string[]): Promise<unknown>
+}
+
+/** A client that takes the words of a command as a list, as node-redis does. */
+export interface RedisSender {
+  sendCommand(words: string[]): Promise<unknown>
+}
+
+/** What is asked of a Redis client: to send one command. An open client of `redis` or `ioredis` fits as it is. */
+export type RedisClient = RedisCaller | RedisSender
+
+export interface RedisLeaseOptions {
+  /** What every key begins with. Default `warmbox:lease:`. */
+  readonly prefix?: string
+}
+
+/** Only the holder's own claim is renewed or dropped: after it ran out the key may be somebody else's. */
+const RENEW =
+  "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end return 0"
+const RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
+
+/**
+ * A lease in Redis, for processes that share it: each claim is one key that expires by itself. Connecting, closing and
+ * the client's errors stay with whoever made the client; no command is sent before the first claim.
+ *
+ * Give the client a bounded patience (`maxRetriesPerRequest` of ioredis, `disableOfflineQueue` of node-redis): what Redis
+ * does not answer within two seconds is done without the lease.
+ */
+export function createRedisLease(client: RedisClient, options: RedisLeaseOptions = {}): BuildLease {
+  const { prefix = 'warmbox:lease:' } = options
+  const send = (...words: [string, ...string[]]): Promise<unknown> =>
+    'call' in client ? client.call(...words) : client.sendCommand(words)
+  const evaluate = (script: string, { key, holder }: LeaseGrant, ...rest: string[]): Promise<unknown> =>
+    send('EVAL', script, '1', prefix + key, holder, ...rest)
+  return {
+    acquire: async (key, ttlMs) => {
+      const holder = crypto.randomUUID()
+      const answer = await send('SET', prefix + key, holder, 'NX', 'PX', String(ttlMs))
+      return isNothing(answer) ? undefined : { key, holder }
+    },
+    renew: async (grant, ttlMs) => isOne(await evaluate(RENEW, grant, String(ttlMs))),
+    release: async (grant) => {
+      await evaluate(RELEASE, grant)
+    },
+  }
+}
+
+const isNothing = (answer: unknown): boolean => answer === null || answer === undefined
+/** RESP integers arrive as numbers, or as bigint or text where a client was set up so. */
+const isOne = (answer: unknown): boolean => answer === 1 || answer === 1n || answer === '1'
