@@ -22,8 +22,9 @@ const versions = [
   },
 ] as const
 
+const read = async (url: string): Promise<unknown> => JSON.parse(await readFile(new URL(url), 'utf8'))
+
 test('the oldest SDK tested is the oldest supported', async () => {
-  const read = async (url: string): Promise<unknown> => JSON.parse(await readFile(new URL(url), 'utf8'))
   const installed = await read(import.meta.resolve('e2b-floor').replace(/\/dist\/.*/, '/package.json'))
   expect(installed).toMatchObject({ name: 'e2b', version: '2.49.0' })
   const supported = await read(new URL('../package.json', import.meta.url).href)
