@@ -99,7 +99,10 @@ describeReal('images', () => {
   test('an inspected image is a directory of the host with its complete files', async () => {
     const { runtime, machine } = bench()
     const first = await machine()
-    await output(first, 'echo secret >file; chmod 000 file; sudo sh -c "echo tool >/usr/local/bin/tool; rm /etc/hosts"')
+    await output(
+      first,
+      'echo secret >file; chmod 000 file; sudo sh -c "echo tool >/usr/local/bin/tool; rm /etc/hosts /usr/bin/tac"',
+    )
     const second = await machine(await first.snapshot())
     await output(second, 'echo more >more')
     const mounted = await runtime.inspectImage(await second.snapshot())

@@ -16,7 +16,7 @@ import type { Workspace } from './workspace.ts'
 
 export interface RealMachineHooks {
   /** Makes an image of the layer that was just copied. */
-  keepLayer(layer: string): ImageId
+  keepLayer(layer: string): Promise<ImageId>
   /** The machine is gone. */
   ended(): void
 }

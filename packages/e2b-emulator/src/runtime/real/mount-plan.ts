@@ -27,6 +27,8 @@ export interface MountPlan {
   machine(directory: string, layers: readonly string[]): string
   /** What an image holds beyond the host's programs and the base's additions to them, read-only and without devices. */
   inspection(layers: readonly string[]): string
+  /** Arguments that make one layer of these (top first, none of them the base) by `flattenScript`. */
+  flattening(layers: readonly string[]): readonly string[]
 }
 
 export function createMountPlan(storage: Storage, layout: HostLayout, singleUser: boolean): MountPlan {
@@ -63,6 +65,13 @@ export function createMountPlan(storage: Storage, layout: HostLayout, singleUser
         // Without an upper directory an overlay wants two lower ones.
         .map(({ tree, lower }) => overlay(tree, [`lowerdir=${[...lower, 'empty'].join(':')}`]))
         .join('\n'),
+    flattening: (layers) => [
+      layers.join(' '),
+      ...trees.flatMap(({ key, host }) => {
+        const below = [`${baseLayer}/${key}`, host ?? 'empty']
+        return [key, [...layers.map((layer) => `${layer}/${key}`), ...below].join(':'), below.join(':')]
+      }),
+    ],
   }
 }
 

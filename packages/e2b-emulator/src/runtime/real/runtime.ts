@@ -12,7 +12,7 @@ import { ImageStore } from './image-store.ts'
 import { RealMachine } from './machine.ts'
 import { baseLayer, type Storage } from './mount-plan.ts'
 import { describeChoice, probeStorage } from './probe.ts'
-import { inspectScript } from './scripts.ts'
+import { flattenScript, inspectScript } from './scripts.ts'
 import { Standby } from './standby.ts'
 import { createUserNamespace } from './user-namespace.ts'
 import { createWorkspace, type Workspace } from './workspace.ts'
@@ -24,6 +24,8 @@ export interface RealRuntimeOptions {
   readonly certificateAuthorities: readonly string[]
   /** How images are kept and machines get their files. Default: the best the data directory can carry. */
   readonly storage?: Storage | undefined
+  /** So many layers an image has at most before they are made one. Default 100; the kernel takes some hundreds. */
+  readonly layerLimit?: number
 }
 
 /**
@@ -46,7 +48,11 @@ export async function createRealRuntime(options: RealRuntimeOptions): Promise<Ru
       userNamespace,
       certificateAuthorities: options.certificateAuthorities,
     })
-    return new RealRuntime(workspace, `${describeChoice(storage, userNamespace.singleUser)}; ${tools.join('; ')}`)
+    return new RealRuntime(
+      workspace,
+      `${describeChoice(storage, userNamespace.singleUser)}; ${tools.join('; ')}`,
+      options.layerLimit ?? 100,
+    )
   } catch (error) {
     if (workspace === undefined) userNamespace.close()
     else await workspace.close()
@@ -62,10 +68,12 @@ class RealRuntime implements Runtime {
   readonly #standby: Standby
   readonly #booting = new Set<Promise<Machine>>()
   readonly #machines = new Set<Machine>()
+  readonly #layerLimit: number
   #baseImage: ImageId | undefined
   #closing: Promise<void> | undefined
 
-  constructor(workspace: Workspace, description: string) {
+  constructor(workspace: Workspace, description: string, layerLimit: number) {
+    this.#layerLimit = layerLimit
     this.description = description
     this.#workspace = workspace
     this.#images = new ImageStore((layer) => workspace.discard(layer))
@@ -121,11 +129,23 @@ class RealRuntime implements Runtime {
     const booted = await this.#standby.boot(image, hostname, purpose !== 'build')
     const { layers } = booted.image
     const machine: Machine = new RealMachine(this.#workspace, booted, id, {
-      keepLayer: (layer) => this.#images.add(this.#workspace.plan.storage === 'overlay' ? [layer, ...layers] : [layer]),
+      keepLayer: async (layer) => this.#images.add(await this.#stack(layer, layers)),
       ended: () => this.#machines.delete(machine),
     })
     this.#machines.add(machine)
     return machine
+  }
+
+  /** The layers of an image that has one more on top. */
+  async #stack(layer: string, below: readonly string[]): Promise<readonly string[]> {
+    const { plan } = this.#workspace
+    if (plan.storage === 'copy') return [layer]
+    if (below.length < this.#layerLimit) return [layer, ...below]
+    const flat = this.#workspace.allocate('layer')
+    const own = [layer, ...below].filter((name) => name !== baseLayer)
+    await this.#workspace.runMounted(flattenScript, [flat, ...plan.flattening(own)])
+    this.#workspace.discard(layer)
+    return [flat, baseLayer]
   }
 
   async #show(layers: readonly string[], name: string): Promise<void> {

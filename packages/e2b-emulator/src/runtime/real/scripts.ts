@@ -74,14 +74,57 @@ exec setpriv --inh-caps -all --bounding-set ${['-all', ...keptCapabilities.map((
 
 /** Mounts an image and copies what it shows. Arguments: a directory to copy to, the fstab. */
 export const inspectScript = `
-set -eu
+set -eu -o pipefail
 umask 022
 mkdir -p "$1"
 printf '%s\\n' "$2" >"$1.fstab"
 mount --all --fstab "$1.fstab"
 rm "$1.fstab"
-cp -a ${stage}/. "$1"
+# A directory that no two layers share lists its whiteouts too.
+(cd ${stage} && find . -print0) | while IFS= read -r -d '' path; do
+  if [ -e "${stage}/$path" ] || [ -L "${stage}/$path" ]; then printf '%s\\0' "$path"; fi
+done | tar -C ${stage} --null --no-recursion -T - -cf - | tar -C "$1" --numeric-owner -xpf -
 chmod -R u+rwX "$1"
+`
+
+/**
+ * Makes one layer of several. Whatever one of them has is copied as all of them show it; where they hide something of
+ * what lies below them, the new layer hides it by a whiteout of the same name. (A mount of these layers alone would list
+ * their whiteouts as files.) Arguments: the new layer, the names of the layers, then three for each tree: its name and
+ * the lower directories of everything and of what lies below the layers.
+ */
+export const flattenScript = `
+set -eu -o pipefail
+umask 022
+shopt -s dotglob nullglob
+exists() { [ -e "$1" ] || [ -L "$1" ]; }
+attributes=(--numeric-owner --xattrs --xattrs-include='user.*')
+target=$1 layers=$2; shift 2
+mkdir "$target"
+mount -t tmpfs tmpfs ${stage}
+mkdir ${stage}/all ${stage}/below
+while [ $# -gt 0 ]; do
+  key=$1
+  mount -t overlay overlay -o "userxattr,lowerdir=$2" ${stage}/all
+  mount -t overlay overlay -o "userxattr,lowerdir=$3" ${stage}/below
+  shift 3
+  for layer in $layers; do (cd "$layer/$key" && find . -print0); done | sort -zu | while IFS= read -r -d '' path; do
+    if exists "${stage}/all/$path"; then printf '%s\\0' "$path"; fi
+  done >${stage}/paths
+  mkdir "$target/$key"
+  tar -C ${stage}/all --null --no-recursion -T ${stage}/paths "\${attributes[@]}" -cf - |
+    tar -C "$target/$key" "\${attributes[@]}" -xpf -
+  while IFS= read -r -d '' path; do
+    new=$target/$key/$path
+    below=${stage}/below/$path
+    if [ ! -d "$new" ] || [ -L "$new" ] || [ ! -d "$below" ] || [ -L "$below" ]; then continue; fi
+    for hidden in "$below"/*; do
+      name=\${hidden##*/}
+      exists "${stage}/all/$path/$name" || mknod "$new/$name" c 0 0
+    done
+  done <${stage}/paths
+  umount ${stage}/all ${stage}/below
+done
 `
 
 /** Tries everything a machine needs but the program inside. Arguments: a directory, the fstab. */
