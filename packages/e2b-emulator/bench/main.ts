@@ -98,8 +98,15 @@ async function asNobody(): Promise<number> {
   const { stdout } = await promisify(execFile)(
     'setpriv',
     [
-      ...['--reuid', '65534', '--regid', '65534', '--clear-groups', '--'],
-      ...[process.execPath, '--conditions=@warmbox/source', join(import.meta.dirname, 'unprivileged.ts')],
+      '--reuid',
+      '65534',
+      '--regid',
+      '65534',
+      '--clear-groups',
+      '--',
+      process.execPath,
+      '--conditions=@warmbox/source',
+      join(import.meta.dirname, 'unprivileged.ts'),
     ],
     { cwd: '/', env: { PATH: process.env['PATH'] ?? '', HOME: '/' } },
   )

@@ -157,5 +157,6 @@ function childrenOf(pid: number | undefined): number[] {
  * the image may run beside it.
  */
 async function ended(pid: number | undefined): Promise<void> {
-  while (pid !== undefined && existsSync(`/proc/${pid}`)) await sleep(1)
+  if (pid === undefined) return
+  while (existsSync(`/proc/${pid}`)) await sleep(1)
 }
