@@ -9,8 +9,8 @@ import { isAuthorized } from './authorization.ts'
 import { createServerCertificate } from './certificate.ts'
 import { createHttpBackend } from './http-backend.ts'
 
-/** Answers a request in place of git: a redirect, a status, or nothing at all. */
-export type Interceptor = (request: IncomingMessage, response: ServerResponse) => boolean
+/** Answers a request in place of git: a redirect, a status, or nothing at all; or holds it up. */
+export type Interceptor = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>
 
 export interface GitServerOptions {
   /** Path under the server, such as `acme/widgets.git`, to a bare repository on disk. Read at each request. */
@@ -61,7 +61,7 @@ export const startGitServer = async (options: GitServerOptions): Promise<GitServ
   let token = options.token
 
   const answer = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (options.intercept?.(incoming, response) === true) return
+    if ((await options.intercept?.(incoming, response)) === true) return
     const url = new URL(incoming.url ?? '/', 'http://localhost')
     if (!isAuthorized(incoming.headers.authorization, token, options.user ?? 'x-access-token')) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end()

@@ -8,15 +8,16 @@ import {
 } from './build-policy.ts'
 import { clearSuspicion, isCacheSuspect, noteStepFailure } from './cache-suspicion.ts'
 import type { Clock } from './clock.ts'
+import { isAccountFailure } from './code-classes.ts'
 import { isResolutionError, type ResolutionError } from './errors.ts'
 import type { ResolutionListener } from './events.ts'
-import { isFreshFailure } from './failure-memory.ts'
-import { ABANDONED_AFTER_MS, failureOf, followBuild } from './follow-build.ts'
+import { findBuild } from './find-build.ts'
+import { followBuild } from './follow-build.ts'
 import { claimLease, type LeaseHold, leaseKey } from './hold-lease.ts'
 import type { BuildLease } from './lease.ts'
 import { splitRef } from './refs.ts'
 import type { BuildTarget } from './target.ts'
-import type { BuildHandle, BuildProgress, TagAssignment, TemplateApi } from './template-api.ts'
+import type { BuildHandle, TagAssignment, TemplateApi } from './template-api.ts'
 import { unreachable } from './unreachable.ts'
 
 export interface BuildContext {
@@ -126,50 +127,10 @@ class BuildRun {
     await lease?.release()
   }
 
-  /** alias -> tags -> status: the newest build under the tag, which need not be the one that boots. */
   async #look(): Promise<Found> {
-    const { api, clock, signal } = this.#context
-    const { ref, redactor } = this.#target
-    const { name, tag } = splitRef(ref)
-    const assigned = await api.tags(name, signal)
-    const newest = assigned?.find((assignment) => assignment.tag === tag)
-    if (newest === undefined) return { kind: 'none', isNameKnown: assigned !== undefined }
-    const templateId = await api.templateId(name, signal)
-    if (templateId === undefined) return { kind: 'none', isNameKnown: false }
-    const build: BuildHandle = { templateId, buildId: newest.buildId }
-    this.#found = newest
-    const progress = await this.#progressOfKnown(build)
-    if (progress === undefined) return { kind: 'none', isNameKnown: true }
-    const age = clock.now() - newest.createdAt.getTime()
-    switch (progress.state) {
-      case 'ready':
-        return { kind: 'ready' }
-      case 'waiting':
-      case 'building': {
-        const ours = this.#requested.has(build.buildId)
-        // A build of ours that still waits was never started, or we would not be looking.
-        const abandoned = progress.state === 'waiting' && (ours || age > ABANDONED_AFTER_MS)
-        return { kind: 'running', build, ours, abandoned }
-      }
-      case 'error': {
-        const failure = failureOf(ref, progress, redactor)
-        return { kind: 'broken', failure, isFresh: isFreshFailure(failure, clock.now() - age, clock.now()) }
-      }
-      default:
-        return unreachable(progress.state)
-    }
-  }
-
-  /** E2B answers 400 or 404 for a build whose last tag is gone. */
-  async #progressOfKnown(build: BuildHandle): Promise<BuildProgress | undefined> {
-    try {
-      return await this.#context.api.buildProgress(build, 0, this.#context.signal)
-    } catch (error) {
-      if (isResolutionError(error) && (error.code === 'BAD_REQUEST' || error.code === 'NOT_FOUND')) {
-        return undefined
-      }
-      throw error
-    }
+    const { found, assignment } = await findBuild(this.#target, this.#context, (id) => this.#requested.has(id))
+    this.#found = assignment
+    return found
   }
 
   async #start(): Promise<BuildEvent> {
@@ -186,7 +147,10 @@ class BuildRun {
       return { kind: 'started', build }
     })
     if (requested.kind !== 'started') return this.#told(requested)
-    if (!this.#lease.isHeld() || (await this.#isOutrun(requested.build))) return this.#told({ kind: 'lost' })
+    const outrun = await this.#guarded('start', async () =>
+      !this.#lease?.isHeld() || (await this.#isOutrun(requested.build)) ? { kind: 'lost' } : requested,
+    )
+    if (outrun.kind !== 'started') return this.#told(outrun)
     // Not bound to the signal: a build that is registered and never started keeps others waiting for it.
     return this.#told(
       await this.#guarded('start', async () => {
@@ -207,8 +171,8 @@ class BuildRun {
       const newest = (await api.tags(name))?.find((assignment) => assignment.tag === tag)
       return newest !== undefined && newest.buildId !== buildId
     } catch (error) {
-      // Not to know is no reason to leave a registered build behind.
-      if (isResolutionError(error)) return false
+      // Not to know is no reason to leave a registered build behind; a key that is refused would be refused a start too.
+      if (isResolutionError(error) && !isAccountFailure(error.code)) return false
       throw error
     }
   }
