@@ -32,6 +32,8 @@ describe('references', () => {
     const ref = `${'n'.repeat(1000)}:${'t'.repeat(1000)}`
     await build(running, ref)
     expect(await Template.exists(ref, running.connection)).toBe(true)
+    expect(await Template.exists(`n${ref}`, running.connection)).toBe(false)
+    expect(await Template.exists(`${ref}t`, running.connection)).toBe(false)
   })
 
   test('may use the id of a template for its name [R9]', async () => {
