@@ -48,6 +48,7 @@ export {
 export { type PreparedResolution, prepareResolution } from './prepare-resolution.ts'
 export type { BuildLease, LeaseGrant } from './lease.ts'
 export { createMemoryLease } from './memory-lease.ts'
+export { planTemplate, type PlanConnection, type PlannedMiss, type TemplatePlan } from './plan.ts'
 export { createRedactor, type Redactor } from './redact.ts'
 export { quoteShell } from './shell.ts'
 export { tell } from './tell.ts'
@@ -70,3 +71,4 @@ export type {
   TemplateApi,
   TemplateStatus,
 } from './template-api.ts'
+export type { Unpinned } from './unpinned.ts'

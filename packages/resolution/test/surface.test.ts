@@ -121,6 +121,7 @@ test('the values a host can import, the constants of the identity included', () 
     'lookUpAttempt',
     'mountableTemplateId',
     'parseTemplateRef',
+    'planTemplate',
     'prepareResolution',
     'quoteShell',
     'repoTemplateRef',

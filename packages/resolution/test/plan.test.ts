@@ -1,0 +1,123 @@
+import { planTemplate, type TemplatePlan, type TemplateSpec } from '@warmbox/resolution'
+import { Template, type TemplateBuilder } from 'e2b'
+import { describe, expect, test } from 'vitest'
+import { problem } from './support/fake-platform.ts'
+import { defaultRef, named, REF, rejection, STALE, World } from './support/world.ts'
+
+const READ_ONLY = new Set(['status', 'tags', 'templateId', 'buildProgress'])
+
+async function planIn(world: World, spec: TemplateSpec | undefined): Promise<TemplatePlan> {
+  const plan = await planTemplate(spec, { api: world.api, clock: world.clock })
+  expect(world.api.calls.filter(({ method }) => !READ_ONLY.has(method))).toEqual([])
+  expect(world.clock.sleeping).toBe(0)
+  return plan
+}
+
+describe('a plan', () => {
+  test('of a ref that is ready: boots it', async () => {
+    const world = new World()
+    world.api.seed(REF, 'ready')
+    expect(await planIn(world, named({ staleRef: STALE }))).toEqual({
+      ref: REF,
+      ready: true,
+      rung: 'exact',
+      boots: REF,
+      wouldBootStale: false,
+      wouldBuild: undefined,
+      wouldJoin: undefined,
+      unpinned: [{ kind: 'image', name: 'e2bdev/base' }],
+      missed: [],
+    })
+  })
+
+  test('of a cold ref: builds it', async () => {
+    expect(await planIn(new World(), named())).toMatchObject({
+      ref: REF,
+      ready: false,
+      rung: 'built',
+      boots: REF,
+      wouldBuild: REF,
+      missed: [{ rung: 'exact', ref: REF, reason: 'no build of it is ready' }],
+    })
+  })
+
+  test('of a moved head: boots the earlier build, and builds or joins in the background', async () => {
+    const world = new World()
+    world.api.seed(STALE, 'ready')
+    const spec = named({ staleRef: STALE })
+    expect(await planIn(world, spec)).toMatchObject({
+      ready: false,
+      rung: 'stale',
+      boots: STALE,
+      wouldBootStale: true,
+      wouldBuild: REF,
+    })
+    world.api.seed(REF, 'building')
+    expect(await planIn(world, spec)).toMatchObject({ rung: 'stale', wouldBuild: undefined, wouldJoin: REF })
+  })
+
+  test('of a ref that somebody builds: joins', async () => {
+    const world = new World()
+    world.api.seed(REF, 'building')
+    expect(await planIn(world, named())).toMatchObject({ rung: 'joined', wouldJoin: REF, wouldBuild: undefined })
+  })
+
+  test('of a ref whose build was abandoned: builds', async () => {
+    const world = new World()
+    world.api.seed(REF, 'waiting')
+    world.clock.advance(3_600_000)
+    expect(await planIn(world, named())).toMatchObject({ rung: 'built', wouldBuild: REF })
+  })
+
+  test('of a ref whose step fails: goes lower, and says why', async () => {
+    const world = new World()
+    world.api.seed(REF, 'error', { end: { message: 'exit 1', step: '3' } })
+    const plan = await planIn(world, named({ fallbackTemplate: 'gone' }))
+    expect(plan).toMatchObject({ rung: 'default', wouldBuild: defaultRef() })
+    expect(plan.missed.map(({ rung }) => rung)).toEqual(['exact', 'built', 'fallback', 'default'])
+    expect(plan.missed[1]?.reason).toContain('exit 1')
+  })
+
+  test('of content that may not be used, or could not be determined: starts lower', async () => {
+    const refused = { code: 'ACCESS_REFUSED', message: 'the host answered 403' }
+    expect(await planIn(new World(), named({ refused }))).toMatchObject({
+      ref: REF,
+      ready: false,
+      rung: 'default',
+      missed: [{ rung: 'exact', ref: REF, reason: 'the host answered 403' }, { rung: 'default' }],
+    })
+    const broken = { resolveSpec: () => Promise.reject(new Error('no')) }
+    expect(await planIn(new World(), broken)).toMatchObject({ rung: 'default', boots: defaultRef() })
+  })
+
+  test('of a string: asks for it; strictly, nothing is left', async () => {
+    const world = new World()
+    world.api.seed('mine:v1', 'ready')
+    expect(await planIn(world, 'mine:v1')).toMatchObject({ ref: 'mine:v1', ready: true, rung: 'exact' })
+    const strict = await planTemplate('gone', { api: world.api, clock: world.clock, strictTemplate: true })
+    expect(strict).toMatchObject({ ready: false, rung: undefined, boots: undefined })
+  })
+
+  test('agrees with the session that follows', async () => {
+    const world = new World()
+    const { boots, rung } = await planIn(world, named())
+    expect(await world.start(named())).toMatchObject({ ref: boots, rung })
+  })
+
+  test('tells what is not pinned', async () => {
+    const digest = `@sha256:${'a'.repeat(64)}`
+    const unpinned = async (template: TemplateBuilder, ref = REF) =>
+      (await planIn(new World(), { ref, template })).unpinned
+    expect(await unpinned(Template().fromImage(`node${digest}`))).toEqual([])
+    expect(await unpinned(Template().fromTemplate('mine:v1'))).toEqual([{ kind: 'template', name: 'mine:v1' }])
+    expect(await unpinned(Template().fromImage(`node${digest}`), 'repo:unpinned')).toEqual([
+      { kind: 'head', name: 'repo:unpinned' },
+    ])
+  })
+
+  test('a refused key is no plan', async () => {
+    const world = new World()
+    world.api.fault = () => problem('AUTHENTICATION')
+    expect(await rejection(planIn(world, named()))).toMatchObject({ code: 'AUTHENTICATION' })
+  })
+})
