@@ -9,8 +9,8 @@
  * - `emulatorCommandRatio`: the login shell that runs `true` for the SDK, over the same started by a Node inside the machine.
  */
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Sandbox } from 'e2b'
 import type { EmulatorConnection } from '@warmbox/e2b-emulator'
@@ -106,7 +106,7 @@ async function asNobody(): Promise<number> {
       '--',
       process.execPath,
       '--conditions=@warmbox/source',
-      join(import.meta.dirname, 'unprivileged.ts'),
+      fileURLToPath(new URL('unprivileged.ts', import.meta.url)),
     ],
     { cwd: '/', env: { PATH: process.env['PATH'] ?? '', HOME: '/' } },
   )
