@@ -20,6 +20,8 @@ export interface FoundBuild {
   readonly assignment: TagAssignment | undefined
 }
 
+const none = (isNameKnown: boolean): FoundBuild => ({ found: { kind: 'none', isNameKnown }, assignment: undefined })
+
 /**
  * alias -> tags -> status: the newest build under the ref's tag, which need not be the one that boots. Changes nothing.
  * @param isOurs whether this run requested the build
@@ -33,7 +35,6 @@ export async function findBuild(
   const { name, tag } = splitRef(ref)
   const assigned = await api.tags(name, signal)
   const assignment = assigned?.find((each) => each.tag === tag)
-  const none = (isNameKnown: boolean): FoundBuild => ({ found: { kind: 'none', isNameKnown }, assignment: undefined })
   if (assignment === undefined) return none(assigned !== undefined)
   const templateId = await api.templateId(name, signal)
   if (templateId === undefined) return none(false)

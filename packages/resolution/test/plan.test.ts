@@ -13,6 +13,8 @@ async function planIn(world: World, spec: TemplateSpec | undefined): Promise<Tem
   return plan
 }
 
+const unpinned = async (template: TemplateBuilder, ref = REF) => (await planIn(new World(), { ref, template })).unpinned
+
 describe('a plan', () => {
   test('of a ref that is ready: boots it', async () => {
     const world = new World()
@@ -106,8 +108,6 @@ describe('a plan', () => {
 
   test('tells what is not pinned', async () => {
     const digest = `@sha256:${'a'.repeat(64)}`
-    const unpinned = async (template: TemplateBuilder, ref = REF) =>
-      (await planIn(new World(), { ref, template })).unpinned
     expect(await unpinned(Template().fromImage(`node${digest}`))).toEqual([])
     expect(await unpinned(Template().fromTemplate('mine:v1'))).toEqual([{ kind: 'template', name: 'mine:v1' }])
     expect(await unpinned(Template().fromImage(`node${digest}`), 'repo:unpinned')).toEqual([

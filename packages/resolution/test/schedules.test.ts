@@ -1,13 +1,13 @@
 import { getEventListeners } from 'node:events'
 import { bootFromSpec, type BuildRequest, settleBackgroundBuilds, type TemplateApi } from '@warmbox/resolution'
-import fc from 'fast-check'
+import { array, assert, asyncProperty, nat, option, type Scheduler, scheduler as schedulers } from 'fast-check'
 import { expect, test } from 'vitest'
 import { FakePlatform } from './support/fake-platform.ts'
 import { VirtualClock } from './support/virtual-clock.ts'
 import { createAnswer, named, REF } from './support/world.ts'
 
 /** The platform, where each answer arrives when the schedule says so. */
-function scheduled(platform: FakePlatform, scheduler: fc.Scheduler): TemplateApi {
+function scheduled(platform: FakePlatform, scheduler: Scheduler): TemplateApi {
   const later = <Given extends unknown[], Answer>(
     method: (...given: Given) => Promise<Answer>,
   ): ((...given: Given) => Promise<Answer>) =>
@@ -33,10 +33,10 @@ function scheduled(platform: FakePlatform, scheduler: fc.Scheduler): TemplateApi
 const REASON = new Error('this session ended')
 
 test('however the answers to concurrent sessions interleave, a ref is built once, and who leaves leaves nothing', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.scheduler(),
-      fc.array(fc.option(fc.nat({ max: 12 }), { nil: undefined }), { minLength: 2, maxLength: 5 }),
+  await assert(
+    asyncProperty(
+      schedulers(),
+      array(option(nat({ max: 12 }), { nil: undefined }), { minLength: 2, maxLength: 5 }),
       async (scheduler, leaves) => {
         const clock = new VirtualClock()
         const platform = new FakePlatform(clock)
