@@ -142,8 +142,7 @@ function brokenRules(form: Form, { asked }: Walk, { booted, error, oracle, told 
     const place = asked.findIndex(({ answer }) => answer.means === means)
     return place === -1 ? [] : asked.slice(place + 1)
   }
-  const isBuild = ({ question }: Asked): boolean => question === 'requestBuild'
-  const named = new Set(told.map(({ ref }) => ref))
+  const refs = new Set(told.map(({ ref }) => ref))
   const rungs = new Set(told.map(({ rung, ref }) => `${rung} ${ref}`))
   const rules: readonly [string, boolean][] = [
     ['ends within its bound', oracle.calls <= MOST_CALLS],
@@ -155,11 +154,13 @@ function brokenRules(form: Form, { asked }: Walk, { booted, error, oracle, told 
     ['goes no lower after an ambiguous create', form.isSuspect === true || after('ambiguous').every(isAdoption)],
     ['goes lower from a suspect only where nothing came of the create', leavesSuspectsRightly(asked)],
     ['names every rung it booted from', oracle.creates.every((create) => rungs.has(create))],
-    ['names every ref it asked for, booted or built', [...oracle.refs].every((ref) => named.has(ref))],
+    ['names every ref it asked for, booted or built', [...oracle.refs].every((ref) => refs.has(ref))],
     ['says so in the message', !isExhausted(error) || told.every(({ ref }) => error.message.includes(ref))],
   ]
   return rules.filter(([, holds]) => !holds).map(([rule]) => rule)
 }
+
+const isBuild = ({ question }: Asked): boolean => question === 'requestBuild'
 
 const isAdoption = ({ question }: Asked): boolean => question === 'adopt'
 
