@@ -1,4 +1,4 @@
-import { createTemplateApi, ensureTemplate, type ResolutionListener, tell } from '@warmbox/resolution'
+import { type BuildLease, createTemplateApi, ensureTemplate, type ResolutionListener, tell } from '@warmbox/resolution'
 import type { ConnectionOpts } from 'e2b'
 import { resolveOptions, type RepoTemplateOptions } from './options.ts'
 import { prepareSpec } from './prepare-spec.ts'
@@ -13,6 +13,8 @@ export interface RefreshConnection extends ConnectionOpts {
   readonly buildTimeoutMs?: number
   /** Build even where the ref is ready. Default `false`. */
   readonly force?: boolean
+  /** Shared with other processes, it lets one of them alone request the build. Default: one of this process. */
+  readonly lease?: BuildLease
 }
 
 /** What {@link refreshRepoTemplate} came to. */
@@ -40,7 +42,7 @@ export const refreshRepoTemplate = async (
   connection: RefreshConnection = {},
 ): Promise<RefreshRepoTemplateResult> => {
   const resolved = resolveOptions(options)
-  const { onEvent, signal, buildTimeoutMs, force, ...endpoint } = connection
+  const { onEvent, signal, buildTimeoutMs, force, lease, ...endpoint } = connection
   const prepared = await prepareSpec(resolved, {
     signal,
     // A broken listener costs nobody a refresh, and there is no channel left to report it on.
@@ -52,6 +54,7 @@ export const refreshRepoTemplate = async (
     signal,
     onEvent,
     buildTimeoutMs,
+    lease,
     ...(force === undefined ? {} : { force }),
   })
   return { ref, action, ...(prepared.status === 'pinned' ? { sha: prepared.sha } : {}) }
