@@ -46,7 +46,7 @@ export const withHostGit = async <T>(inputs: HostGitInputs, work: (git: HostGit)
     import('node:path'),
   ])
   // Outside of every repository: the configuration of one would take part.
-  const directory = await mkdtemp(path.join(tmpdir(), 'warmbox-git-'))
+  const directory = await mkdtemp(path.join(tmpdir(), 'warmbox-host-git-'))
   try {
     const { clone, credential, destination, certificates, signal } = inputs
     const env = hostGitEnvironment(inputs.environment, [

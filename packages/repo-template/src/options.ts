@@ -162,6 +162,7 @@ export const resolveOptions = (options: RepoTemplateOptions): ResolvedOptions =>
   assertFunction(options.resolveHead, 'resolveHead')
   assertFunction(options.base, 'base')
   assertString(options.certificateAuthority, 'certificateAuthority')
+  assertReach(options)
   const selector = parseRefSelection(options)
   const resources = resolveResources(options)
   const setupCommands = setupCommandsOf(options.setupCommand)
@@ -273,6 +274,18 @@ const workingDirectoryOf = (directory: string | undefined): string | undefined =
 const assertFunction = (value: unknown, field: string): void => {
   if (value === undefined || typeof value === 'function') return
   throw new RepoTemplateError({ code: 'OPTION_TYPE', field, message: `${field} must be a function or undefined` })
+}
+
+/** A repository names the hosts of its submodules and LFS files; with an upload it is this machine that would go there. */
+const assertReach = ({ allowedHosts, source, submodules, lfs }: RepoTemplateOptions): void => {
+  if (allowedHosts === undefined || source !== 'upload' || (submodules !== true && lfs !== true)) return
+  throw new RepoTemplateError({
+    code: 'OPTION_CONFLICT',
+    field: 'allowedHosts',
+    message:
+      "With source 'upload', submodules and LFS files would lead this machine to hosts that allowedHosts rules out",
+    hint: "Use source: 'clone', where the build goes there, or leave out submodules and lfs.",
+  })
 }
 
 const flagOf = (value: boolean | undefined, field: string): boolean => {

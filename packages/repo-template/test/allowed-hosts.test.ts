@@ -171,3 +171,11 @@ test.each(noLists)('%o is no list of hosts', (given) => {
     expect.objectContaining({ field: 'allowedHosts', code: expect.stringMatching(/^OPTION_(?:TYPE|INVALID)$/) }),
   )
 })
+
+test.each([{ submodules: true }, { lfs: true }])('an upload with %o would reach hosts nobody allowed', (parts) => {
+  const given = { getRepositoryAccess: undefined, allowedHosts: ['*'], ...parts }
+  expect(() => createRepoTemplate({ ...given, source: 'upload' })).toThrow(
+    expect.objectContaining({ code: 'OPTION_CONFLICT', field: 'allowedHosts' }),
+  )
+  expect(() => createRepoTemplate(given)).not.toThrow()
+})

@@ -63,40 +63,41 @@ const filesWith = async (directory: string): Promise<readonly string[]> => {
   return paths.filter((_path, index) => needles.some((needle) => contents[index]?.includes(needle) === true))
 }
 
-describe('submodules', () => {
-  const withSubmodules = async (): Promise<Widgets & { other: GitServer; library: Repository }> => {
-    const library = await repository()
-    const nested = await repository()
-    const nestedSha = await nested.commit({ 'nested.txt': 'nested\n' })
-    const made = await repository()
-    await made.commit({ 'README.md': 'widgets\n' })
-    const server = await serve({
-      repositories: {
-        'acme/widgets.git': made.path,
-        'acme/library.git': library.path,
-        'acme/nested.git': nested.path,
-      },
-      token,
-    })
-    await library.commit({ 'library.txt': 'library\n' })
-    const librarySha = await addSubmodules(library, { deeper: { url: '../nested.git', sha: nestedSha } })
-    const foreign = await repository()
-    const foreignSha = await foreign.commit({ 'foreign.txt': 'foreign\n' })
-    const other = await serve({ repositories: { 'they/foreign.git': foreign.path } })
-    const sha = await addSubmodules(made, {
-      library: { url: '../library.git', sha: librarySha },
-      foreign: { url: other.cloneUrl('they/foreign.git'), sha: foreignSha },
-    })
-    const access = {
-      cloneUrl: server.cloneUrl('acme/widgets.git'),
-      authorization: { scheme: 'bearer' as const, token },
-    }
-    return { repository: made, server, sha, access, other, library }
-  }
-  const both = (given: { server: GitServer; other: GitServer }) => ({
-    certificateAuthority: `${given.server.certificateAuthority}\n${given.other.certificateAuthority}`,
-  })
+const both = (given: { server: GitServer; other: GitServer }) => ({
+  certificateAuthority: `${given.server.certificateAuthority}\n${given.other.certificateAuthority}`,
+})
 
+const withSubmodules = async (): Promise<Widgets & { other: GitServer; library: Repository }> => {
+  const library = await repository()
+  const nested = await repository()
+  const nestedSha = await nested.commit({ 'nested.txt': 'nested\n' })
+  const made = await repository()
+  await made.commit({ 'README.md': 'widgets\n' })
+  const server = await serve({
+    repositories: {
+      'acme/widgets.git': made.path,
+      'acme/library.git': library.path,
+      'acme/nested.git': nested.path,
+    },
+    token,
+  })
+  await library.commit({ 'library.txt': 'library\n' })
+  const librarySha = await addSubmodules(library, { deeper: { url: '../nested.git', sha: nestedSha } })
+  const foreign = await repository()
+  const foreignSha = await foreign.commit({ 'foreign.txt': 'foreign\n' })
+  const other = await serve({ repositories: { 'they/foreign.git': foreign.path } })
+  const sha = await addSubmodules(made, {
+    library: { url: '../library.git', sha: librarySha },
+    foreign: { url: other.cloneUrl('they/foreign.git'), sha: foreignSha },
+  })
+  const access = {
+    cloneUrl: server.cloneUrl('acme/widgets.git'),
+    authorization: { scheme: 'bearer' as const, token },
+  }
+  return { repository: made, server, sha, access, other, library }
+}
+
+describe('submodules', () => {
   test('are checked out to any depth, and their host alone gets the credential', async () => {
     const given = await withSubmodules()
     const image = await runSteps(await templateOf(given, { submodules: true }), both(given))
@@ -127,21 +128,21 @@ describe('submodules', () => {
     expect(given.other.requests.filter(({ authorization }) => authorization !== undefined)).toEqual([])
   })
 
-  test.each([
-    'ext::sh -c "touch canary"',
-    'file:///etc',
-    '/etc',
-    'ssh://git@localhost/x',
-    '--upload-pack=touch canary',
-  ])('of the form %s fail the clone and run nothing', async (url) => {
-    const given = await widgets()
-    await addSubmodules(given.repository, { part: { url, sha: given.sha } })
-    const failure = await runSteps(await templateOf(given, { submodules: true }), given.server).catch(
-      (error: unknown) => error,
-    )
-    expect(failure).toBeInstanceOf(StepFailure)
-    expect(failure).toMatchObject({ log: expect.stringContaining('warmbox: clone failed') })
-  })
+  test.each(['ext::sh -c touch% CANARY', 'file:///etc', '/etc', 'ssh://git@localhost/x', '--upload-pack=touch CANARY'])(
+    'of the form %s fail the clone and run nothing',
+    async (form) => {
+      const given = await widgets()
+      const directory = await temporaryDirectory()
+      const url = form.replace('CANARY', join(directory, 'canary'))
+      await addSubmodules(given.repository, { part: { url, sha: given.sha } })
+      const failure = await runSteps(await templateOf(given, { submodules: true }), given.server).catch(
+        (error: unknown) => error,
+      )
+      expect(failure).toBeInstanceOf(StepFailure)
+      expect(failure).toMatchObject({ log: expect.stringContaining('warmbox: clone failed') })
+      expect(await readdir(directory)).toEqual([])
+    },
+  )
 })
 
 /**
@@ -166,12 +167,12 @@ EOF
 esac
 `
 
-describe('LFS files', () => {
-  const lfsIn = async () => {
-    const directory = await temporaryDirectory()
-    return { directory, programs: { 'git-lfs': lfsStandIn(directory) } }
-  }
+const lfsIn = async () => {
+  const directory = await temporaryDirectory()
+  return { directory, programs: { 'git-lfs': lfsStandIn(directory) } }
+}
 
+describe('LFS files', () => {
   test('are asked for at the clone’s own host with the credential, in no argument and no file', async () => {
     const given = await widgets()
     const { directory, programs } = await lfsIn()

@@ -33,6 +33,8 @@ test.each([
   expect(definition).toContain('Authorization: Basic')
 })
 
+const encoded = (text: string) => `"${Buffer.from(text).toString('base64')}"`
+
 test('the caller’s word goes before the table, and that for a port before that for a host', async () => {
   const forms: CredentialForms = {
     'GitLab.com': { scheme: 'basic', user: 'gitlab-ci-token' },
@@ -40,7 +42,6 @@ test('the caller’s word goes before the table, and that for a port before that
     'git.example.com:8443': { scheme: 'basic', user: 'me' },
   }
   const definitionOf = async (url: string) => Template.toJSON((await specOf(url, forms)).template, false)
-  const encoded = (text: string) => `"${Buffer.from(text).toString('base64')}"`
   expect(await definitionOf('https://gitlab.com/o/r')).toContain(encoded(`gitlab-ci-token:${token}`))
   expect(await definitionOf('https://git.example.com:8443/o/r')).toContain(encoded(`me:${token}`))
   const bearer = await definitionOf('https://git.example.com/o/r')

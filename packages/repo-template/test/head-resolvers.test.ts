@@ -146,18 +146,18 @@ test('git is not asked by any askpass, helper or configuration of this machine',
   await expect(import('node:fs/promises').then(({ stat }) => stat(canary))).rejects.toThrow(/ENOENT/)
 })
 
-describe('a proxy', () => {
-  const proxy = async (onConnect: (socket: Socket) => void): Promise<string> => {
-    const server = createServer((socket) => {
-      socket.on('error', () => socket.destroy())
-      socket.once('data', () => onConnect(socket))
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())))
-    const address = server.address()
-    return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
-  }
+const proxy = async (onConnect: (socket: Socket) => void): Promise<string> => {
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy())
+    socket.once('data', () => onConnect(socket))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())))
+  const address = server.address()
+  return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
+}
 
+describe('a proxy', () => {
   test.each([
     ['that refuses the way is no refusal of the host', 'HTTP/1.1 403 Forbidden\r\n\r\n'],
     ['whose tunnel breaks is none either', 'HTTP/1.1 200 Connection established\r\n\r\n'],

@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createRepoTemplate, resolveHead, type RepoTemplateOptions, syncRepository } from '@warmbox/repo-template'
+import {
+  createRepoTemplate,
+  type CredentialForm,
+  resolveHead,
+  type RepoTemplateOptions,
+  syncRepository,
+} from '@warmbox/repo-template'
 import { serve, temporaryDirectory, widgets, type Widgets } from './support/fixtures.ts'
 import { ownSteps, runSteps } from './support/run-steps.ts'
 
@@ -82,6 +88,22 @@ test('a repository path no URL may hold is refused', async () => {
   const given = await widgets()
   const access = { cloneUrl: `${given.server.url}/o/\`touch canary\`` }
   await expect(templateOf({ ...given, access }, {})).rejects.toMatchObject({ code: 'CLONE_URL_CHARACTER' })
+})
+
+test.each<[string, string, CredentialForm]>([
+  ['a token', '\'$(touch${IFS}~/canary)`touch${IFS}~/canary`"\\;&|#', { scheme: 'basic', user: 'x-access-token' }],
+  ['a token as bearer', '-e\'$(touch${IFS}~/canary)`touch${IFS}~/canary`"\\;&|#%s', { scheme: 'bearer' }],
+  ['a user', 'plain', { scheme: 'basic', user: '-n\'$(touch${IFS}~/canary)`id`"\\;%s' }],
+])('%s of shell code is presented as it is', async (_name, token, form) => {
+  const given = await widgets({ token, ...(form.scheme === 'basic' ? { user: form.user } : {}) })
+  const access = { ...given.access, authorization: { scheme: 'bearer' as const, token } }
+  const template = await templateOf({ ...given, access }, { credentialForms: { localhost: form } })
+  const { home } = await runSteps(template, given.server)
+  expect(await readdir(home)).not.toContain('canary')
+  expect(given.server.requests.filter(({ status }) => status !== 200)).toEqual([])
+  const presented = given.server.requests.map(({ authorization = '' }) => authorization.split(' ')[1] ?? '')
+  const expected = form.scheme === 'bearer' ? token : Buffer.from(`${form.user}:${token}`).toString('base64')
+  expect(new Set(presented)).toEqual(new Set([expected]))
 })
 
 test('branch names git accepts are looked up and cloned as they are', async () => {

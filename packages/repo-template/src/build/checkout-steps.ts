@@ -77,7 +77,7 @@ export const unpackScript = (plan: CheckoutPlan): string =>
     'git init --quiet',
     // Where the clone had a work tree too, its index tells of files that are not here.
     'rm -f .git/index',
-    `warmbox_sha=${plan.wanted.sha === undefined ? '"$(git rev-parse --verify HEAD)"' : quoteShell(plan.wanted.sha)}`,
+    `warmbox_sha=${plan.wanted.sha === undefined ? '"$(git rev-parse --verify FETCH_HEAD)"' : quoteShell(plan.wanted.sha)}`,
     ...checkoutLines,
     ...partLines(plan.parts, 'offline'),
   ])

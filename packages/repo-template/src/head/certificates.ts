@@ -1,3 +1,5 @@
+import type { SecureContext } from 'node:tls'
+
 /** Raised where a file of certificates named by the environment cannot be read. */
 export class CertificateFileError extends Error {
   override readonly name = 'CertificateFileError'
@@ -39,4 +41,23 @@ interface TlsModule {
 export const systemCertificates = async (): Promise<readonly string[]> => {
   const tls: TlsModule = await import('node:tls')
   return tls.getCACertificates?.('default') ?? tls.rootCertificates
+}
+
+let last: { readonly certificates: string; readonly context: SecureContext } | undefined
+
+/**
+ * What trusts these authorities on top of the system's, `undefined` where there are none: then the runtime's own will do.
+ * The last one is kept, because reading a few hundred certificates takes longer than the lookup they are for.
+ */
+export const trustContext = async (certificates: readonly string[]): Promise<SecureContext | undefined> => {
+  if (certificates.length === 0) return undefined
+  const text = certificates.join('\n')
+  if (last?.certificates !== text) {
+    const { createSecureContext } = await import('node:tls')
+    last = {
+      certificates: text,
+      context: createSecureContext({ ca: [...(await systemCertificates()), ...certificates] }),
+    }
+  }
+  return last.context
 }

@@ -4,7 +4,7 @@ import type { CloneUrl } from '@warmbox/identity'
 import { authorizationOf } from '../credential.ts'
 import type { Destination } from '../hosts/allowed-hosts.ts'
 import { AdvertisementError, findRef, readAdvertisement } from './advertisement.ts'
-import { systemCertificates } from './certificates.ts'
+import { trustContext } from './certificates.ts'
 import { outcomeOfStatus } from './http-status.ts'
 import { type Lookup, type LookupAnswer, refMissing } from './lookup.ts'
 import { proxyRoute } from './proxy.ts'
@@ -24,11 +24,11 @@ export const lookupOverHttp = async (lookup: Lookup): Promise<LookupAnswer> => {
   const { destination } = lookup
   // Whether the proxy or this process resolves the name, NO_PROXY decides request by request; git can be held to both.
   if (route.kind === 'agent' && destination.kind === 'only') return unsupported('the proxy needs git', false)
-  const https = await import('node:https')
+  const [https, secureContext] = await Promise.all([import('node:https'), trustContext(lookup.certificates)])
   const agent = new https.Agent({
     keepAlive: false,
     ...(route.kind === 'agent' ? { proxyEnv: route.variables } : {}),
-    ...(lookup.certificates.length === 0 ? {} : { ca: [...(await systemCertificates()), ...lookup.certificates] }),
+    ...(secureContext === undefined ? {} : { secureContext }),
   })
   const request = (clone: CloneUrl): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {

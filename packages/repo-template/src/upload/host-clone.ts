@@ -26,8 +26,8 @@ export interface HostClone {
 export const CLONED = 'repository/.git'
 
 /**
- * Clones into `directory`, hermetic as the head lookup: the credential is in git's environment alone. HEAD is the
- * commit, detached. Submodules and LFS files lie in the repository's own directory, so that it alone has to travel.
+ * Clones into `directory`, hermetic as the head lookup: the credential is in git's environment alone. FETCH_HEAD is the
+ * commit. Submodules and LFS files lie in the repository's own directory, so that it alone has to travel.
  *
  * @throws RepoTemplateError `CLONE_FAILED`, or `ACCESS_REFUSED` for a host that is not allowed; the signal's reason.
  */
@@ -90,7 +90,6 @@ const clone = async (git: Git, { clone: { cloneUrl }, wanted, parts }: HostClone
   await git('remote', 'add', 'origin', cloneUrl)
   const sha = wanted.sha === undefined ? await fetchTip(git, cloneUrl, wanted.branch) : wanted.sha
   if (wanted.sha !== undefined) await fetchCommit(git, cloneUrl, sha)
-  await git('update-ref', '--no-deref', 'HEAD', sha)
   if (parts.submodules) {
     // What submodules there are, a work tree says.
     await git('checkout', '--quiet', '--detach', sha)
