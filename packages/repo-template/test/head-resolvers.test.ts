@@ -159,16 +159,20 @@ const proxy = async (onConnect: (socket: Socket) => void): Promise<string> => {
 
 describe('a proxy', () => {
   test.each([
-    ['that refuses the way is no refusal of the host', 'HTTP/1.1 403 Forbidden\r\n\r\n'],
-    ['whose tunnel breaks is none either', 'HTTP/1.1 200 Connection established\r\n\r\n'],
-  ])('%s', async (_name, reply) => {
+    ['that refuses the way is no refusal of the host', 'HTTP/1.1 403 Forbidden\r\n\r\n', 'the proxy answered 403'],
+    [
+      'whose tunnel breaks is none either',
+      'HTTP/1.1 200 Connection established\r\n\r\n',
+      'git ended with exit code 128',
+    ],
+  ])('%s', async (_name, reply, said) => {
     const { access, server } = await widgets()
     setEnvironment({ HTTPS_PROXY: await proxy((socket) => socket.end(reply)), NO_PROXY: '' })
     const head = await resolveHeadWithGit(access, {
       certificateAuthority: server.certificateAuthority,
       timeoutMs: 60_000,
     })
-    expect(head).toMatchObject({ status: 'unreachable' })
+    expect(head).toEqual({ status: 'unreachable', reason: said })
     expect(server.requests).toEqual([])
   })
 })

@@ -55,7 +55,8 @@ const recording = (builder: TemplateBuilder): TemplateBuilder =>
 const world = async () => {
   const given = await widgets()
   const emulator = createEmulator({ runtime: 'real', certificateAuthorities: [given.server.certificateAuthority] })
-  onTestFinished(() => emulator.close())
+  // Builds that were given up go on at the platform until their step ends.
+  onTestFinished(() => emulator.close(), 180_000)
   const { connection } = await emulator.listen()
   const git = await recordGit()
   const events: ResolutionEvent[] = []
@@ -132,11 +133,11 @@ describe.skipIf(!namespaces.available)(`secrets of a build on real processes${re
     const { given, refresh, told, events } = await world()
     const setupFailed = await refresh({ setupCommand: 'set -x; echo "$NPM_TOKEN" "${GIT_CONFIG_VALUE_6-}"; exit 3' })
     expect(setupFailed).toMatchObject({ code: 'BUILD_STEP_FAILED' })
-    const outOfTime = await refresh({ setupCommand: 'echo "$NPM_TOKEN"; sleep 600' }, { buildTimeoutMs: 20_000 })
+    const outOfTime = await refresh({ setupCommand: 'echo "$NPM_TOKEN"; sleep 60' }, { buildTimeoutMs: 20_000 })
     expect(outOfTime).toMatchObject({ code: 'BUILD_TIMEOUT' })
     const controller = new AbortController()
     const aborted = await refresh(
-      { setupCommand: 'echo "$NPM_TOKEN" now; sleep 600' },
+      { setupCommand: 'echo "$NPM_TOKEN" now; sleep 60' },
       {
         signal: controller.signal,
         onEvent: (event) => {
@@ -145,8 +146,10 @@ describe.skipIf(!namespaces.available)(`secrets of a build on real processes${re
       },
     )
     expect(aborted).toMatchObject({ message: 'closing' })
+    // Another commit: the platform would take the clone of the first one from its layer cache.
+    const sha = await given.repository.commit({ 'README.md': 'further\n' })
     given.server.setToken('another')
-    const cloneFailed = await refresh({ sha: given.sha, salt: 'another' })
+    const cloneFailed = await refresh({ sha })
     expect(cloneFailed).toMatchObject({ code: 'BUILD_STEP_FAILED' })
     expect(events.filter(({ type }) => type === 'build-log').length).toBeGreaterThan(10)
     expect(found(await told(setupFailed, outOfTime, aborted, cloneFailed))).toEqual([])

@@ -17,6 +17,7 @@ import {
   type Widgets,
   widgets,
 } from './support/fixtures.ts'
+import { addSubmodules } from './support/submodules.ts'
 import { recordRequests, type RecordingServer } from './support/recording-server.ts'
 
 const execute = promisify(execFile)
@@ -163,13 +164,16 @@ describe.skipIf(!namespaces.available)(`on real processes${reason}`, () => {
     await git('add', '--all')
     await git('commit', '--quiet', '--message', 'Odd files')
     await git('push', '--quiet', 'origin', 'HEAD:main')
-    const sha = (await git('rev-parse', 'HEAD')).stdout.trim()
+    const sha = await addSubmodules(given.repository, {
+      'parts/same': { url: '../widgets.git', sha: given.sha },
+    })
 
     const emulator = createEmulator({ runtime: 'real', certificateAuthorities: [given.server.certificateAuthority] })
     onTestFinished(() => emulator.close())
     const { connection } = await emulator.listen()
-    const build = async (source: 'clone' | 'upload') => {
-      const options = optionsOf({ ...given, sha }, { source, setupCommand: 'mkdir ignored; touch ignored/made' })
+    const build = async (changed: Partial<RepoTemplateOptions>) => {
+      const setupCommand = 'mkdir ignored; touch ignored/made'
+      const options = optionsOf(given, { submodules: true, setupCommand, ...changed })
       const { ref, action } = await refreshRepoTemplate(options, { ...connection, force: true })
       expect(action).toBe('built')
       const image = await emulator.control.filesystemOf(ref)
@@ -187,12 +191,17 @@ describe.skipIf(!namespaces.available)(`on real processes${reason}`, () => {
           ask('remote', '--verbose'),
           ask('branch', '--all'),
           ask('rev-list', '--count', 'HEAD'),
+          ask('submodule', 'status'),
         ]),
       }
     }
-    const cloned = await build('clone')
-    const uploaded = await build('upload')
+    const cloned = await build({ source: 'clone' })
+    const uploaded = await build({ source: 'upload' })
     expect(uploaded.ref).toBe(cloned.ref)
+    const unpinned = await build({ resolveHead: () => Promise.resolve({ status: 'unreachable', reason: 'offline' }) })
+    expect(unpinned.ref).toMatch(/:unpinned$/)
+    expect([unpinned.files, unpinned.git]).toEqual([uploaded.files, uploaded.git])
+    expect(cloned.files.some((line) => line.startsWith('widgets/parts/same/README.md '))).toBe(true)
     expect(uploaded.files).toEqual(cloned.files)
     expect(uploaded.files.length).toBeGreaterThan(8)
     expect(uploaded.git).toEqual(cloned.git)
