@@ -24,8 +24,19 @@ const endless: ScriptedCommand = {
   },
 }
 
+/** An `endless` command that has said so. */
+const running = async (sandbox: Sandbox) => {
+  let output = ''
+  const command = await sandbox.commands.run('endless', {
+    background: true,
+    onStdout: (text) => void (output += text),
+  })
+  await eventually(() => (output === '' ? undefined : output))
+  return command
+}
+
 describe('a stream that is dropped', () => {
-  test('after two messages the client has the start and one output, and the sandbox goes on', async () => {
+  test('after two messages the client has the start and one output, and the sandbox goes on [D43]', async () => {
     const { connection, emulator } = await startEmulator({ commands: [counting] })
     const sandbox = await Sandbox.create('base', connection)
     emulator.control.fault({
@@ -50,7 +61,7 @@ describe('a stream that is dropped', () => {
     await expect(sandbox.commands.list()).resolves.toHaveLength(1)
   })
 
-  test('after some bytes a download is short, and says so', async () => {
+  test('after some bytes a download is short, and says so [D43]', async () => {
     const { connection, emulator } = await startEmulator()
     const sandbox = await Sandbox.create('base', connection)
     // What fetch asks for is compressed, and this hardly gets smaller.
@@ -73,23 +84,14 @@ describe('a stream that is dropped', () => {
     expect((await sandbox.commands.run('count')).stdout).toBe('1\n2\n3\n')
   })
 
-  test('on command: those of one sandbox, whose process goes on and can be reached again', async () => {
+  test('on command: those of one sandbox, whose process goes on and can be reached again [D43]', async () => {
     const { connection, emulator } = await startEmulator({ commands: [endless] })
     const [dropped, spared] = await Promise.all([
       Sandbox.create('base', connection),
       Sandbox.create('base', connection),
     ])
-    const run = async (sandbox: Sandbox) => {
-      let output = ''
-      const command = await sandbox.commands.run('endless', {
-        background: true,
-        onStdout: (text) => void (output += text),
-      })
-      await eventually(() => (output === '' ? undefined : output))
-      return command
-    }
-    const broken = await run(dropped)
-    const kept = await run(spared)
+    const broken = await running(dropped)
+    const kept = await running(spared)
     expect(emulator.control.dropStreams(dropped.sandboxId)).toBe(1)
     await expect(broken.wait()).rejects.toThrow('terminated')
     const again = await dropped.commands.connect(broken.pid)
@@ -124,6 +126,13 @@ async function readAll(answer: Response): Promise<{ readonly bytes: Uint8Array; 
   }
 }
 
+/** A message as the daemon's streams carry it. */
+const framed = (message: Uint8Array) => {
+  const prefix = Buffer.alloc(5)
+  prefix.writeUInt32BE(message.byteLength, 1)
+  return Buffer.concat([prefix, message])
+}
+
 describe('a cut', () => {
   test('lets exactly the bytes before it pass, however they come', async () => {
     await fc.assert(
@@ -141,11 +150,6 @@ describe('a cut', () => {
   })
 
   test('lets exactly the messages before it pass, however they come', async () => {
-    const framed = (message: Uint8Array) => {
-      const prefix = Buffer.alloc(5)
-      prefix.writeUInt32BE(message.byteLength, 1)
-      return Buffer.concat([prefix, message])
-    }
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.uint8Array({ maxLength: 9 }), { maxLength: 6 }),

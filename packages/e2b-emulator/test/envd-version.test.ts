@@ -33,7 +33,7 @@ async function sandboxWith(options: EmulatorOptions) {
 }
 
 describe('an older envd', () => {
-  test('is what the platform reports, and what the SDK refuses features by', async () => {
+  test('is what the platform reports, and what the SDK refuses features by [D41]', async () => {
     const { sandbox } = await sandboxWith({ envdVersion: '0.5.1' })
     expect((await sandbox.getInfo()).envdVersion).toBe('0.5.1')
     await expect(sandbox.files.write('a', 'b', { metadata: { c: 'd' } })).rejects.toBeInstanceOf(TemplateError)
@@ -42,7 +42,7 @@ describe('an older envd', () => {
     )
   })
 
-  test('takes forms only: the SDK sends them, other uploads fail', async () => {
+  test('takes forms only: the SDK sends them, other uploads fail [D41]', async () => {
     const { sandbox, call, emulator } = await sandboxWith({ envdVersion: '0.5.6' })
     await sandbox.files.write('/tmp/a', 'text', { useOctetStream: true, gzip: true })
     await expect(sandbox.files.read('/tmp/a')).resolves.toBe('text')
@@ -51,7 +51,7 @@ describe('an older envd', () => {
     expect(emulator.control.requests.filter(({ path }) => path === '/files')).toHaveLength(3)
   })
 
-  test('keeps no metadata that is sent all the same', async () => {
+  test('keeps no metadata that is sent all the same [D41]', async () => {
     const { sandbox, call } = await sandboxWith({ envdVersion: '0.6.1' })
     const headers = { 'content-type': 'application/octet-stream', 'x-metadata-a': 'b' }
     expect(await (await call('POST', '/files?path=/tmp/a', headers, 'x')).json()).toEqual([
@@ -60,7 +60,7 @@ describe('an older envd', () => {
     expect((await sandbox.files.getInfo('/tmp/a')).metadata).toBeUndefined()
   })
 
-  test('cannot close input, before 0.5.2', async () => {
+  test('cannot close input, before 0.5.2 [D41]', async () => {
     const old = await sandboxWith({ envdVersion: '0.5.1' })
     const command = await old.sandbox.commands.run('input', { background: true, stdin: true })
     await expect(command.closeStdin()).rejects.toBeInstanceOf(SandboxError)
@@ -77,7 +77,7 @@ describe('an older envd', () => {
     await expect(other.wait()).resolves.toMatchObject({ stdout: '0' })
   })
 
-  test('knows no default user, before 0.4.0: the SDK names one, others are refused', async () => {
+  test('knows no default user, before 0.4.0: the SDK names one, others are refused [D41]', async () => {
     const { sandbox, call } = await sandboxWith({ envdVersion: '0.3.5' })
     await sandbox.files.write('relative', 'text')
     await expect(sandbox.files.read('/home/user/relative')).resolves.toBe('text')
@@ -92,7 +92,7 @@ describe('an older envd', () => {
     expect(stat.status).toBe(401)
   })
 
-  test('always opens input, before 0.3.0', async () => {
+  test('always opens input, before 0.3.0 [D41]', async () => {
     const { sandbox, call } = await sandboxWith({ envdVersion: '0.2.9' })
     await expect(sandbox.commands.run('input', { stdin: false })).rejects.toThrow("can't specify stdin")
     const command = await sandbox.commands.run('input', { background: true })
@@ -101,20 +101,20 @@ describe('an older envd', () => {
     expect(await (await call('GET', '/metrics', {})).json()).toHaveProperty('disk_total')
   })
 
-  test('tells no disk before 0.2.4', async () => {
+  test('tells no disk before 0.2.4 [D41]', async () => {
     const { call } = await sandboxWith({ envdVersion: '0.2.3' })
     const metrics: unknown = await (await call('GET', '/metrics', {})).json()
     expect(metrics).toHaveProperty('mem_total')
     expect(metrics).not.toHaveProperty('disk_total')
   })
 
-  test('cannot be snapshotted or forked before 0.5.0', async () => {
+  test('cannot be snapshotted or forked before 0.5.0 [D42]', async () => {
     const { sandbox } = await sandboxWith({ envdVersion: '0.4.9' })
     await expect(sandbox.createSnapshot()).rejects.toThrow('too old for snapshots')
     await expect(sandbox.fork()).rejects.toThrow('too old for forks')
   })
 
-  test('cannot be secured before 0.2.0, so it cannot be created', async () => {
+  test('cannot be secured before 0.2.0, so it cannot be created [D42]', async () => {
     const { connection } = await startEmulator({ envdVersion: '0.1.9' })
     await expect(Sandbox.create('base', connection)).rejects.toMatchObject({ statusCode: 400 })
   })

@@ -143,13 +143,13 @@ describe('metadata of files', () => {
   })
 })
 
-describe('composing', () => {
-  const compose = (sources: readonly string[], destination: string, more: Readonly<Record<string, string>> = {}) => ({
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...more },
-    body: JSON.stringify({ source_paths: sources, destination, username: 'root' }),
-  })
+const compose = (sources: readonly string[], destination: string, more: Readonly<Record<string, string>> = {}) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json', ...more },
+  body: JSON.stringify({ source_paths: sources, destination, username: 'root' }),
+})
 
+describe('composing', () => {
   test('makes one file of several in their order, for the user, and takes them away [D36]', async () => {
     const { fetch, sandbox } = await startEnvd()
     for (const part of ['one', 'two', 'three']) await sandbox.files.write(`/tmp/${part}`, `${part};`)

@@ -13,6 +13,16 @@ const skipped = probe.available ? '' : ` (skipped: ${probe.reason})`
 const MEBIBYTE = 1024 * 1024
 const BYTES = 16 * MEBIBYTE
 
+const memory = () => process.memoryUsage().heapUsed + process.memoryUsage().external
+
+const openResources = () =>
+  process.getActiveResourcesInfo().filter((kind) => kind !== 'Timeout' && kind !== 'Immediate')
+
+const settled = async () => {
+  await collectGarbage()
+  return { open: openResources().length, heap: process.memoryUsage().heapUsed }
+}
+
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 describe.skipIf(!probe.available)(`streams of real machines${skipped}`, { timeout: 120_000 }, () => {
@@ -27,6 +37,23 @@ describe.skipIf(!probe.available)(`streams of real machines${skipped}`, { timeou
   }, 120_000)
 
   afterAll(() => emulator.close(), 120_000)
+
+  /** Everything that may be left half done, in a sandbox of its own. */
+  const round = async () => {
+    const one = await Sandbox.create('base', connection)
+    const left = new AbortController()
+    const running = await one.commands.run('exec sleep 1000', { background: true, timeoutMs: 0 })
+    const aborted = one.commands.run('exec sleep 1000', { signal: left.signal, timeoutMs: 0 }).catch(() => undefined)
+    const terminal = await one.pty.create({ cols: 80, rows: 24, onData: () => undefined, timeoutMs: 0 })
+    const watch = await one.files.watchDir('/tmp', () => undefined, { timeoutMs: 0 })
+    await one.files.write('/tmp/file', 'x'.repeat(MEBIBYTE), { metadata: { kind: 'round' } })
+    await one.files.read('/tmp/file')
+    await Promise.all(Array.from({ length: 10 }, () => one.commands.run('seq 1000')))
+    left.abort()
+    await aborted
+    await Promise.all([running.disconnect(), terminal.kill(), watch.stop()])
+    await one.kill()
+  }
 
   /** The same sandbox, as another program would reach it. */
   const secondClient = () => Sandbox.connect(sandbox.sandboxId, connection)
@@ -69,7 +96,6 @@ describe.skipIf(!probe.available)(`streams of real machines${skipped}`, { timeou
     })
     expect(before).toBeLessThan(total / 4)
     await collectGarbage()
-    const memory = () => process.memoryUsage().heapUsed + process.memoryUsage().external
     const atRest = memory()
     let received = 0
     let highest = 0
@@ -161,26 +187,6 @@ describe.skipIf(!probe.available)(`streams of real machines${skipped}`, { timeou
   })
 
   test('rounds of sandboxes, commands, aborts and kills leave nothing open and no memory taken', async () => {
-    const round = async () => {
-      const one = await Sandbox.create('base', connection)
-      const left = new AbortController()
-      const running = await one.commands.run('exec sleep 1000', { background: true, timeoutMs: 0 })
-      const aborted = one.commands.run('exec sleep 1000', { signal: left.signal, timeoutMs: 0 }).catch(() => undefined)
-      const terminal = await one.pty.create({ cols: 80, rows: 24, onData: () => undefined, timeoutMs: 0 })
-      const watch = await one.files.watchDir('/tmp', () => undefined, { timeoutMs: 0 })
-      await one.files.write('/tmp/file', 'x'.repeat(MEBIBYTE), { metadata: { kind: 'round' } })
-      await one.files.read('/tmp/file')
-      await Promise.all(Array.from({ length: 10 }, () => one.commands.run('seq 1000')))
-      left.abort()
-      await aborted
-      await Promise.all([running.disconnect(), terminal.kill(), watch.stop()])
-      await one.kill()
-    }
-    const open = () => process.getActiveResourcesInfo().filter((kind) => kind !== 'Timeout' && kind !== 'Immediate')
-    const settled = async () => {
-      await collectGarbage()
-      return { open: open().length, heap: process.memoryUsage().heapUsed }
-    }
     for (let count = 0; count < 3; count += 1) await round()
     const before = await settled()
     for (let count = 0; count < 9; count += 1) await round()

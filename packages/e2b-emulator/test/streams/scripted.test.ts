@@ -27,12 +27,18 @@ const commands: readonly ScriptedCommand[] = [
   },
 ]
 
+const lines = (count: number, line: (index: number) => string) =>
+  Array.from({ length: count }, (_, i) => line(i)).join('')
+
+const heap = async () => {
+  await collectGarbage()
+  return process.memoryUsage().heapUsed
+}
+
 test('two hundred commands at once, each with all its bytes on both streams [D25]', async () => {
   const { connection } = await startEmulator({ commands })
   const sandbox = await Sandbox.create('base', connection)
   const numbers = Array.from({ length: 200 }, (_, index) => index)
-  const lines = (count: number, line: (index: number) => string) =>
-    Array.from({ length: count }, (_, i) => line(i)).join('')
   const results = await Promise.all(numbers.map((number) => sandbox.commands.run(`both ${number}`)))
   expect(results.map(({ stdout, stderr }) => [stdout, stderr])).toEqual(
     numbers.map((number) => [
@@ -72,10 +78,6 @@ test('rounds of sandboxes, commands and aborts take no memory', async () => {
     await aborted
     await watch.stop()
     await sandbox.kill()
-  }
-  const heap = async () => {
-    await collectGarbage()
-    return process.memoryUsage().heapUsed
   }
   for (let count = 0; count < 5; count += 1) await round()
   const before = await heap()
