@@ -1,9 +1,10 @@
-/** Times the walk of the demo and prints the figures as one JSON object on the last line. */
+/** Times the walk of the demo and warm starts, and prints the figures as one JSON object on the last line. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 import type { WalkSummary } from '../src/walk.ts'
+import { measureWarmStarts } from './warm-start.ts'
 
 const { stdout } = await promisify(execFile)(
   process.execPath,
@@ -16,4 +17,5 @@ const startOf = (name: string): number => {
   if (session === undefined) throw new Error(`The walk has no session named ${name}`)
   return session.startMs
 }
-console.log(JSON.stringify({ demoColdStartMs: startOf('cold start'), demoWarmStartMs: startOf('warm start') }))
+const demo = { demoColdStartMs: startOf('cold start'), demoWarmStartMs: startOf('warm start') }
+console.log(JSON.stringify({ ...demo, ...(await measureWarmStarts()) }))
