@@ -1,7 +1,7 @@
 export { createRepoTemplate } from './create-repo-template.ts'
 export { refreshRepoTemplate } from './refresh-repo-template.ts'
 export type { RefreshConnection, RefreshRepoTemplateResult } from './refresh-repo-template.ts'
-export type { RepoTemplateOptions } from './options.ts'
+export type { RepoTemplateOptions } from './repo-template-options.ts'
 export type { RepositoryAccess } from './repository-access.ts'
 export type { RefSelection } from './ref-selector.ts'
 export { resolveHead, resolveHeadOverHttp, resolveHeadWithGit } from './head/resolve-head.ts'
