@@ -56,7 +56,15 @@ export const runHeads = (heads: number, lease: LeaseChoice): Promise<HeadsFigure
         await pause(LOOK_MS)
       }
     }
+    const watched: (() => void)[] = []
+    const isWatched = new Promise<void>((resolve) => watched.push(resolve))
+    const askHead = (): string => {
+      for (const tell of watched.splice(0)) tell()
+      return head
+    }
     const move = async (): Promise<void> => {
+      // Not before the workers, which take their time to load, look at it.
+      await isWatched
       for (const sha of shas.slice(1)) {
         // oxlint-disable-next-line no-await-in-loop -- heads follow each other
         await pause(HEAD_MS)
@@ -66,7 +74,7 @@ export const runHeads = (heads: number, lease: LeaseChoice): Promise<HeadsFigure
     const watching = watch()
     const tasks = Array.from({ length: PROCESSES }, () => ({ kind: 'heads' as const, connection, lease, name: NAME }))
     const [{ fallbacks, unhandled }] = await Promise.all([
-      runTasks(tasks, { head: () => head, sandboxes: () => 0 }),
+      runTasks(tasks, { head: askHead, sandboxes: () => 0 }),
       move(),
     ])
     over.abort()
