@@ -20,6 +20,10 @@ export interface EnsureTemplateResult {
   readonly ref: string
   /** `built` also where somebody else's build was awaited. */
   readonly action: 'reused' | 'built'
+  /** How it was built, where it was built here: `clean` from nothing, `incremental` from an earlier build. */
+  readonly build?: 'clean' | 'incremental'
+  /** The earlier build an incremental one went on from. */
+  readonly parent?: string
 }
 
 /**
@@ -71,10 +75,16 @@ async function ensure(
       return { ref: candidate, action: 'reused' }
     }
   }
-  const { advanceError } = await obtain(target, context, { force, background: false, despiteFailure: true })
+  const { advanceError, how, parent } = await obtain(target, context, {
+    force,
+    background: false,
+    despiteFailure: true,
+  })
   // A second try: the one made together with the build may have met a passing trouble.
   if (advanceError !== undefined) throwIfAny(await advance(target, context))
-  return { ref: target.ref, action: 'built' }
+  const made = { ref: target.ref, action: 'built' } as const
+  if (how === 'joined') return made
+  return parent === undefined ? { ...made, build: 'clean' } : { ...made, build: 'incremental', parent }
 }
 
 /**

@@ -49,7 +49,13 @@ export type ResolutionEvent =
       readonly code?: string
       readonly durationMs: number
     }
-  | { readonly type: 'build-start'; readonly ref: string; readonly background: boolean }
+  | {
+      readonly type: 'build-start'
+      readonly ref: string
+      readonly background: boolean
+      /** The build it goes on from; absent for one from nothing. */
+      readonly parent?: string
+    }
   | {
       readonly type: 'build-log'
       readonly ref: string
@@ -62,6 +68,8 @@ export type ResolutionEvent =
       readonly ref: string
       readonly background: boolean
       readonly outcome: 'ready' | 'failed' | 'aborted'
+      /** The build it went on from; absent for one from nothing. */
+      readonly parent?: string
       readonly reason?: string
       /** The step that failed, as the platform names it: a number, `base` or `finalize`. */
       readonly step?: string

@@ -54,6 +54,8 @@ export { quoteShell } from './shell.ts'
 export { tell } from './tell.ts'
 export {
   type DeferredNamedTemplateSpec,
+  type IncrementalBuild,
+  type IncrementalBuilds,
   isDeferredNamedTemplateSpec,
   isNamedTemplateSpec,
   type NamedTemplateSpec,
@@ -67,6 +69,7 @@ export type {
   BuildProgress,
   BuildRequest,
   BuildState,
+  BuildSummary,
   TagAssignment,
   TemplateApi,
   TemplateStatus,

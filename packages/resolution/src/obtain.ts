@@ -1,4 +1,5 @@
 import { advance, catchUp, tagsElsewhere } from './advance.ts'
+import { buildTarget } from './build-target.ts'
 import type { Clock } from './clock.ts'
 import { withinDeadline } from './deadline.ts'
 import { createEmitter } from './emitter.ts'
@@ -8,7 +9,6 @@ import { forgetFailure, rememberedFailure, rememberFailure } from './failure-mem
 import { type FlightContext, shareFlight } from './flight.ts'
 import type { BuildLease } from './lease.ts'
 import type { FlightResult } from './process-state.ts'
-import { runBuild } from './run-build.ts'
 import type { BuildTarget } from './target.ts'
 import type { TemplateApi } from './template-api.ts'
 
@@ -47,7 +47,7 @@ export async function obtain(
   const { result, launchedHere } = await withinBuildTimeout(target.ref, context, (signal) =>
     shareFlight(key, work, { signal, listener: emit }),
   )
-  return launchedHere ? result : { ...result, how: 'joined' }
+  return launchedHere ? result : { ...result, how: 'joined', parent: undefined }
 }
 
 /** The shared part. It belongs to everybody who waits, so it knows its launcher's target but not its signal. */
@@ -64,11 +64,13 @@ async function build(
   const context = { api, clock, lease, random, signal, emit }
   const remembered = rememberedFailure(key, clock.now())?.message
   try {
-    const how = await runBuild(target, { force, despiteFailure, remembered }, { ...context, background })
+    const wish = { force, despiteFailure, remembered }
+    const { how, parent, buildTags } = await buildTarget(target, wish, { ...context, background })
     forgetFailure(key)
     // Everybody who joined the build gets here; who comes first moves the tags.
-    const advanceError = await (how === 'built' ? advance(target, context) : catchUp(target, context, tagsElsewhere))
-    return { how, advanceError }
+    const tagged = { ...target, buildTags }
+    const advanceError = await (how === 'built' ? advance(tagged, context) : catchUp(tagged, context, tagsElsewhere))
+    return { how, parent, advanceError }
   } catch (error) {
     const told = target.redactor.error(error)
     if (isResolutionError(told)) rememberFailure(key, told, clock.now())

@@ -226,14 +226,15 @@ function named(
   resources: Required<TemplateResources>,
   redactor: Redactor,
 ): PreparedBuild {
-  const { buildRef: givenBuildRef, isCurrent, staleRef, template } = spec
+  const { buildRef: givenBuildRef, incremental, isCurrent, staleRef, template } = spec
   const where = role === 'wanted' ? '' : 'fallbackTemplate.'
   assertBuilder(`${where}template`, template)
   const ref = checked(`${where}ref`, () => withTag(spec.ref))
   const stale = staleRef === undefined ? undefined : checked(`${where}staleRef`, () => withTag(staleRef))
   const buildRef = checked(`${where}buildRef`, () => withTag(givenBuildRef ?? ref))
   const buildTags = (spec.buildTags ?? []).map((tag) => checked(`${where}buildTags`, () => assertTag(tag)))
-  const target = { ref: buildRef, template, resources, buildTags, isCurrent, redactor }
+  for (const tag of incremental?.cleanTags ?? []) checked(`${where}incremental.cleanTags`, () => assertTag(tag))
+  const target = { ref: buildRef, template, resources, buildTags, incremental, isCurrent, redactor }
   return buildable(role, target, { ref, staleRef: stale })
 }
 
@@ -251,6 +252,7 @@ const plainTarget = (ref: string, template: TemplateBuilder, resources: Required
   template,
   resources,
   buildTags: [],
+  incremental: undefined,
   isCurrent: undefined,
   redactor: noRedaction,
 })

@@ -4,6 +4,8 @@ import type { ResolutionListener } from './events.ts'
 export interface FlightResult {
   /** `joined`: somebody else's build was awaited, or found ready. */
   readonly how: 'built' | 'joined'
+  /** The build that a build made here goes on from; undefined for one from nothing. */
+  readonly parent: string | undefined
   /** Why the build's tags could not be moved. */
   readonly advanceError: unknown
 }
@@ -53,7 +55,7 @@ export interface ProcessState {
 }
 
 /** The number changes whenever the shape does. */
-const key = Symbol.for('warmbox.resolution.state.2')
+const key = Symbol.for('warmbox.resolution.state.3')
 
 const isProcessState = (value: unknown): value is ProcessState =>
   typeof value === 'object' && value !== null && 'flights' in value && 'failures' in value && 'leases' in value

@@ -7,6 +7,7 @@ import type {
   BuildLogEntry,
   BuildProgress,
   BuildRequest,
+  BuildSummary,
   TagAssignment,
   TemplateApi,
   TemplateStatus,
@@ -19,6 +20,9 @@ interface Answer<Data> {
   error?: unknown
   response: Response
 }
+
+/** Most builds E2B lists at once. */
+const LARGEST_PAGE = 100
 
 /** Identifies one account at one endpoint; a key must never be readable from it. */
 const scopeOf = (apiUrl: string, apiKey: string): string =>
@@ -185,6 +189,42 @@ class SdkTemplateApi implements TemplateApi {
       client.api.POST('/templates/tags', { body: { target: ref, tags: [...tags] }, ...requestSignal }),
     )
     if (!response.ok) throw errorOfResponse(operation, response, error)
+  }
+
+  async removeTags(name: string, tags: readonly string[], signal?: AbortSignal): Promise<void> {
+    const operation = `remove tags of '${name}'`
+    const { response, error } = await this.#ask(operation, signal, (client, requestSignal) =>
+      client.api.DELETE('/templates/tags', { body: { name, tags: [...tags] }, ...requestSignal }),
+    )
+    if (!response.ok) throw errorOfResponse(operation, response, error)
+  }
+
+  async listBuilds(templateId: string, signal?: AbortSignal): Promise<readonly BuildSummary[]> {
+    const operation = `list the builds of template '${templateId}'`
+    const builds: BuildSummary[] = []
+    let next: string | undefined
+    do {
+      const nextToken = next
+      const { data, response, error } = await this.#ask(operation, signal, (client, requestSignal) =>
+        client.api.GET('/templates/{templateID}', {
+          params: {
+            path: { templateID: templateId },
+            query: { limit: LARGEST_PAGE, ...(nextToken === undefined ? {} : { nextToken }) },
+          },
+          ...requestSignal,
+        }),
+      )
+      if (data === undefined) throw errorOfResponse(operation, response, error)
+      builds.push(
+        ...data.builds.map(({ buildID, status, createdAt }) => ({
+          buildId: buildID,
+          state: status,
+          createdAt: new Date(createdAt),
+        })),
+      )
+      next = response.headers.get('X-Next-Token') || undefined
+    } while (next !== undefined)
+    return builds
   }
 
   #alias(alias: string, operation: string, signal: AbortSignal | undefined) {

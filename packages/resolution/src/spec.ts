@@ -1,5 +1,6 @@
 import type { TemplateBuilder } from 'e2b'
 import type { ResolutionEvent } from './events.ts'
+import type { TagAssignment } from './template-api.ts'
 
 /** Machine size of a template build. Every sandbox made from the template has exactly this size. */
 export interface TemplateResources {
@@ -7,6 +8,25 @@ export interface TemplateResources {
   cpuCount?: number
   /** Memory in MiB: an even number, at least 128. Default 1024. */
   memoryMB?: number
+}
+
+/** A build that goes on from an earlier one. */
+export interface IncrementalBuild {
+  /** Ref of the build it starts from. */
+  readonly parent: string
+  /** What is built, `fromTemplate` of the parent. */
+  readonly template: TemplateBuilder
+}
+
+/** How a template may be built from an earlier build instead of from nothing. */
+export interface IncrementalBuilds {
+  /**
+   * Asked when a build is about to begin, with the newest assignment of each of the template's tags. Undefined where it
+   * must be built from nothing.
+   */
+  from(tags: readonly TagAssignment[]): IncrementalBuild | undefined
+  /** Moved together with `buildTags` by builds from nothing alone, so that `from` can tell when the last one was. */
+  readonly cleanTags: readonly string[]
 }
 
 /**
@@ -32,6 +52,11 @@ export interface NamedTemplateSpec {
   buildRef?: string
   /** Tags moved to a build of `ref` after it succeeded, never before. */
   buildTags?: string[]
+  /**
+   * A shorter way to the same image. Where the build from the earlier one fails, `template` is built. Not taken where a
+   * build is forced, nor where `ref` was found unusable.
+   */
+  incremental?: IncrementalBuilds
   /** Size of the build, also asked of every lower rung. */
   buildResources?: TemplateResources
   /**

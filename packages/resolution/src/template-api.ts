@@ -35,6 +35,14 @@ export interface BuildLogEntry {
 
 export type BuildState = 'waiting' | 'building' | 'ready' | 'error'
 
+/** One build of a template, as a listing has it. */
+export interface BuildSummary {
+  readonly buildId: string
+  readonly state: BuildState
+  /** When it was requested. E2B does not tell when one ended. */
+  readonly createdAt: Date
+}
+
 export interface BuildProgress {
   readonly state: BuildState
   /** Entries from the asked offset on, at most 100. */
@@ -67,4 +75,11 @@ export interface TemplateApi {
   buildProgress(build: BuildHandle, logsOffset: number, signal?: AbortSignal): Promise<BuildProgress>
   /** Points tags at the newest ready build of `ref`. */
   assignTags(ref: string, tags: readonly string[], signal?: AbortSignal): Promise<void>
+  /**
+   * Takes tags away from a template, each with its whole history; one that is not there is no error. A build whose last
+   * tag goes can never be reached again, not even by its id. E2B refuses `default`.
+   */
+  removeTags(name: string, tags: readonly string[], signal?: AbortSignal): Promise<void>
+  /** Every build of a template that has a tag, newest first. By the template's id: a name is not found here. */
+  listBuilds(templateId: string, signal?: AbortSignal): Promise<readonly BuildSummary[]>
 }

@@ -148,7 +148,7 @@ function ensure(world: World, changes: Partial<NamedTemplateSpec> = {}, force = 
 describe('ensureTemplate', () => {
   test('builds what is missing and moves the tags before it answers', async () => {
     const world = new World()
-    expect(await ensure(world, { buildTags: ['current'] })).toEqual({ ref: REF, action: 'built' })
+    expect(await ensure(world, { buildTags: ['current'] })).toEqual({ ref: REF, action: 'built', build: 'clean' })
     expect(world.api.buildOf(STALE)?.id).toBe(world.api.buildOf(REF)?.id)
   })
 
@@ -179,7 +179,7 @@ describe('ensureTemplate', () => {
   test('builds again when forced, although a build is ready', async () => {
     const world = new World()
     world.api.seed(REF, 'ready')
-    expect(await ensure(world, {}, true)).toEqual({ ref: REF, action: 'built' })
+    expect(await ensure(world, {}, true)).toEqual({ ref: REF, action: 'built', build: 'clean' })
     expect(world.api.count('requestBuild')).toBe(1)
   })
 
@@ -187,7 +187,7 @@ describe('ensureTemplate', () => {
     const world = new World()
     world.api.scripts.push({ end: { message: 'exit 1', step: '3' } })
     await world.start(named())
-    expect(await ensure(world)).toEqual({ ref: REF, action: 'built' })
+    expect(await ensure(world)).toEqual({ ref: REF, action: 'built', build: 'clean' })
     for (const build of world.api.builds) build.state = 'error'
     expect((await world.start(named())).rung).toBe('built')
   })
@@ -210,7 +210,7 @@ describe('ensureTemplate', () => {
   test('many calls at once: one build', async () => {
     const world = new World()
     const results = await Promise.all(Array.from({ length: 8 }, () => ensure(world)))
-    expect(results).toEqual(results.map(() => ({ ref: REF, action: 'built' })))
+    expect(results).toMatchObject(results.map(() => ({ ref: REF, action: 'built' })))
     expect(world.api.count('requestBuild')).toBe(1)
   })
 })

@@ -27,6 +27,10 @@ function scheduled(platform: FakePlatform, scheduler: Scheduler): TemplateApi {
     assignTags: later((ref: string, tags: readonly string[], signal?: AbortSignal) =>
       platform.assignTags(ref, tags, signal),
     ),
+    removeTags: later((name: string, tags: readonly string[], signal?: AbortSignal) =>
+      platform.removeTags(name, tags, signal),
+    ),
+    listBuilds: later((templateId: string, signal?: AbortSignal) => platform.listBuilds(templateId, signal)),
   }
 }
 

@@ -26,7 +26,7 @@ beforeEach(() => {
   seen = []
 })
 
-type Method = 'get' | 'post'
+type Method = 'get' | 'post' | 'delete'
 
 /** Answers one route and records what was asked of it. Paths are compared as they stand on the wire. */
 function answer(method: Method, path: string, reply: () => Response): void {
@@ -57,6 +57,7 @@ const STATUS = '/templates/:template/builds/:build/status'
 const REQUEST = '/v3/templates'
 const START = '/v2/templates/:template/builds/:build'
 const ASSIGN = '/templates/tags'
+const TEMPLATE = '/templates/:template'
 
 describe('status', () => {
   test.each([
@@ -85,6 +86,8 @@ describe('every other status is a code, for every call', () => {
     ['startBuild', 'post', START, () => api.startBuild(handle, requestOf(plain()))],
     ['buildProgress', 'get', STATUS, () => api.buildProgress(handle, 0)],
     ['assignTags', 'post', ASSIGN, () => api.assignTags('name:t', ['current'])],
+    ['removeTags', 'delete', ASSIGN, () => api.removeTags('name', ['sha-1'])],
+    ['listBuilds', 'get', TEMPLATE, () => api.listBuilds('abc')],
   ]
   const answers: [number, Record<string, string>, ResolutionErrorCode][] = [
     [400, {}, 'BAD_REQUEST'],
@@ -199,6 +202,28 @@ describe('a build', () => {
     answer('post', ASSIGN, json(201, { tags: ['current'], buildID: BUILD_ID }))
     await api.assignTags('name:sha-1', ['current'])
     expect(seen).toMatchObject([{ body: { target: 'name:sha-1', tags: ['current'] } }])
+  })
+
+  test('loses tags by one call', async () => {
+    answer('delete', ASSIGN, empty(204))
+    await api.removeTags('name', ['sha-1', 'sha-2'])
+    expect(seen).toMatchObject([{ call: 'DELETE /templates/tags', body: { name: 'name', tags: ['sha-1', 'sha-2'] } }])
+  })
+
+  test('is in the list of its template, page after page', async () => {
+    const times = { createdAt: '2026-09-01T10:00:00Z', finishedAt: '2026-09-01T10:00:01Z' }
+    const first = json(200, { builds: [{ buildID: 'b1', status: 'building', ...times }] }, { 'X-Next-Token': 'n=2' })
+    const second = json(200, { builds: [{ buildID: 'b2', status: 'error', ...times }] })
+    answer('get', TEMPLATE, () => (seen.length === 1 ? first() : second()))
+    const createdAt = new Date('2026-09-01T10:00:00Z')
+    expect(await api.listBuilds('abc')).toEqual([
+      { buildId: 'b1', state: 'building', createdAt },
+      { buildId: 'b2', state: 'error', createdAt },
+    ])
+    expect(seen.map(({ call }) => call)).toEqual([
+      'GET /templates/abc?limit=100',
+      'GET /templates/abc?limit=100&nextToken=n%3D2',
+    ])
   })
 
   test('with COPY steps is uploaded by the SDK and started in the same call', async () => {
@@ -321,6 +346,10 @@ function callOn(target: typeof api, name: string, signal?: AbortSignal): Promise
       return target.buildProgress(handle, 0, signal)
     case 'assignTags':
       return target.assignTags('name:t', ['current'], signal)
+    case 'removeTags':
+      return target.removeTags('name', ['sha-1'], signal)
+    case 'listBuilds':
+      return target.listBuilds('abc', signal)
     default:
       throw new TypeError(`No such call: ${name}`)
   }

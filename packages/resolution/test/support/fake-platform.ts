@@ -4,6 +4,7 @@ import {
   type BuildProgress,
   type BuildRequest,
   type BuildState,
+  type BuildSummary,
   type Clock,
   ResolutionError,
   type ResolutionErrorCode,
@@ -137,6 +138,25 @@ export class FakePlatform implements TemplateApi {
     const build = this.buildOf(ref)
     if (build === undefined) throw problem('NOT_FOUND', 'the tag has no ready build')
     for (const tag of tags) this.#assign(`${split(ref).name}:${tag}`, build.id, this.#clock.now())
+  }
+
+  async removeTags(name: string, tags: readonly string[], signal?: AbortSignal): Promise<void> {
+    this.#enter('removeTags', name, signal)
+    const assigned = this.#tags.get(name) ?? []
+    this.#tags.set(
+      name,
+      assigned.filter(({ tag }) => !tags.includes(tag)),
+    )
+  }
+
+  async listBuilds(templateId: string, signal?: AbortSignal): Promise<readonly BuildSummary[]> {
+    this.#enter('listBuilds', templateId, signal)
+    const assigned = (this.#tags.get(templateId.replace(/^id-of-/, '')) ?? []).toReversed()
+    return [...new Map(assigned.map((each) => [each.buildId, each])).values()].map(({ buildId, createdAt }) => ({
+      buildId,
+      state: this.#build(buildId).state,
+      createdAt,
+    }))
   }
 
   #enter(method: Method, ref: string, signal: AbortSignal | undefined): void {

@@ -3,6 +3,7 @@ import {
   type BuildHandle,
   type BuildProgress,
   type BuildRequest,
+  type BuildSummary,
   ResolutionError,
   type TagAssignment,
   type TemplateApi,
@@ -94,6 +95,14 @@ export class Oracle implements TemplateApi {
 
   async assignTags(): Promise<void> {
     this.#called()
+  }
+
+  async removeTags(): Promise<void> {
+    throw new TypeError('a resolution removes nothing')
+  }
+
+  async listBuilds(): Promise<readonly BuildSummary[]> {
+    throw new TypeError('a resolution asks for no list of builds')
   }
 
   readonly ports: BootPorts<string> = {
