@@ -1,8 +1,9 @@
 import { parseCloneUrl, repoTemplateRef } from '@warmbox/identity'
-import { createDefaultMountableTemplate, type NamedTemplateSpec } from '@warmbox/resolution'
-import type { TemplateBuilder } from 'e2b'
+import { createDefaultMountableTemplate, type IncrementalBuilds, type NamedTemplateSpec } from '@warmbox/resolution'
+import { Template, type TemplateBuilder } from 'e2b'
 import { plainValues } from './build/build-environment.ts'
-import { appendBuildSteps } from './build/build-steps.ts'
+import { appendBuildSteps, appendIncrementalSteps, type BuildPlan } from './build/build-steps.ts'
+import { type Line, parentBuildOf } from './build/incremental-parent.ts'
 import type { Wanted } from './checkout/git-lines.ts'
 import type { ImageInputs } from './image-inputs.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -36,6 +37,7 @@ export const pinnedSpec = (
       : {
           staleRef: `${name}:current${lineSuffix}`,
           buildTags: [`current${lineSuffix}`],
+          incremental: incrementalOf(inputs, found, lineOf(options, lineSuffix)),
           isCurrent,
         }),
   })
@@ -65,28 +67,65 @@ export const refusedSpec = (
   ...common(options),
 })
 
-const templateOf = ({ options, repository, image }: SpecInputs, cloneUrl: string, wanted: Wanted): TemplateBuilder => {
-  const { base, identity, uploadDirectory } = image
-  const clone = parseCloneUrl(cloneUrl)
-  const { submodules, lfs, cloneTimeoutMs } = options
-  const checkout = { clone, wanted, credential: repository.credential, parts: { submodules, lfs }, cloneTimeoutMs }
-  const template = appendBuildSteps(base, {
-    ...checkout,
+/** The moving tags of the line a selector means. */
+export const lineOf = ({ cleanEvery }: Pick<ResolvedOptions, 'cleanEvery'>, lineSuffix: string): Line => ({
+  current: `current${lineSuffix}`,
+  clean: `clean${lineSuffix}`,
+  cleanEvery,
+})
+
+const incrementalOf = (
+  inputs: SpecInputs,
+  { sha, cloneUrl }: { readonly sha: string; readonly cloneUrl: string },
+  line: Line,
+): IncrementalBuilds => ({
+  from: (tags) => {
+    const buildId = parentBuildOf(tags, line)
+    if (buildId === undefined) return undefined
+    // By its id, so that it is this one even where the tag moves meanwhile.
+    const parent = `${inputs.image.name}:${buildId}`
+    const { uploadDirectory } = inputs.image
+    const builder = Template(uploadDirectory === undefined ? undefined : { fileContextPath: uploadDirectory })
+    const plan = { ...planOf(inputs, cloneUrl, { sha }), wanted: { sha } }
+    const template = appendIncrementalSteps(builder.fromTemplate(parent), plan)
+    return { parent, template: withUpload(inputs, plan, template) }
+  },
+  cleanTags: [line.clean],
+})
+
+const templateOf = (inputs: SpecInputs, cloneUrl: string, wanted: Wanted): TemplateBuilder => {
+  const plan = planOf(inputs, cloneUrl, wanted)
+  return withUpload(inputs, plan, appendBuildSteps(inputs.image.base, plan))
+}
+
+const planOf = ({ options, repository, image }: SpecInputs, cloneUrl: string, wanted: Wanted): BuildPlan => {
+  const { submodules, lfs, cloneTimeoutMs, setupCommands } = options
+  return {
+    clone: parseCloneUrl(cloneUrl),
+    wanted,
+    credential: repository.credential,
+    parts: { submodules, lfs },
+    cloneTimeoutMs,
     repository: repository.clone.canonical,
-    source: uploadDirectory === undefined ? { kind: 'clone' } : { kind: 'upload', copied: CLONED },
+    source: image.uploadDirectory === undefined ? { kind: 'clone' } : { kind: 'upload', copied: CLONED },
     directory: options.workingDirectory ?? `/home/user/${repository.clone.directory}`,
-    setupCommands: options.setupCommands,
-    environment: plainValues(identity.buildEnv),
-  })
+    setupCommands,
+    environment: plainValues(image.identity.buildEnv),
+  }
+}
+
+const withUpload = (
+  { options, repository, image }: SpecInputs,
+  { clone, wanted, credential, parts, cloneTimeoutMs }: BuildPlan,
+  template: TemplateBuilder,
+): TemplateBuilder => {
+  const { uploadDirectory } = image
   if (uploadDirectory === undefined) return template
   const { allowedHosts, certificateAuthority } = options
   const secrets = repository.token === undefined ? [] : [repository.token]
+  const checkout = { clone, wanted, credential, parts, timeoutMs: cloneTimeoutMs }
   return withFilesOnDemand(template, (signal) =>
-    makeUpload(
-      { ...checkout, timeoutMs: cloneTimeoutMs, allowedHosts, certificateAuthority, secrets },
-      uploadDirectory,
-      signal,
-    ),
+    makeUpload({ ...checkout, allowedHosts, certificateAuthority, secrets }, uploadDirectory, signal),
   )
 }
 

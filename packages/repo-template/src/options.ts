@@ -17,11 +17,13 @@ import { assertKnownKeys } from './known-keys.ts'
 import { parseRefSelection, type RefSelector } from './ref-selector.ts'
 import type { RepoTemplateOptions } from './repo-template-options.ts'
 import type { HostRules, RepositoryAccess } from './repository-access.ts'
+import { countOf } from './count.ts'
 import { timeoutOf } from './timeout.ts'
 
 export type { RepoTemplateOptions } from './repo-template-options.ts'
 
 const DEFAULT_CLONE_TIMEOUT_MS = 20 * 60_000
+const DEFAULT_CLEAN_EVERY = 10
 
 /** Every option checked and complete; what only the accessor and `buildEnv` know comes later. */
 export interface ResolvedOptions extends HostRules {
@@ -38,6 +40,7 @@ export interface ResolvedOptions extends HostRules {
   readonly lfs: boolean
   readonly source: 'clone' | 'upload'
   readonly cloneTimeoutMs: number
+  readonly cleanEvery: number
   readonly fallbackTemplate: NamedTemplateSpec['fallbackTemplate']
   /** The part of the identity that is known without asking anybody. */
   readonly identity: Omit<RepoTemplateIdentity, 'cloneUrl' | 'sha' | 'buildEnv'>
@@ -65,6 +68,7 @@ const known: readonly (keyof RepoTemplateOptions)[] = [
   'lfs',
   'source',
   'cloneTimeoutMs',
+  'cleanEvery',
   'credentialForms',
   'allowedHosts',
   'fallbackTemplate',
@@ -128,6 +132,7 @@ export const resolveOptions = (options: RepoTemplateOptions): ResolvedOptions =>
     lfs: flagOf(options.lfs, 'lfs'),
     source: sourceOf(options.source),
     cloneTimeoutMs: timeoutOf(options.cloneTimeoutMs, 'cloneTimeoutMs', DEFAULT_CLONE_TIMEOUT_MS),
+    cleanEvery: countOf(options.cleanEvery, 'cleanEvery', DEFAULT_CLEAN_EVERY),
     credentialForms: checkCredentialForms(options.credentialForms),
     allowedHosts: checkAllowedHosts(options.allowedHosts),
     fallbackTemplate: options.fallbackTemplate,

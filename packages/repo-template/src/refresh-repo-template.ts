@@ -23,6 +23,10 @@ export interface RefreshRepoTemplateResult {
   ref: string
   /** `reused`: it was there. `built`: it was built, here or by somebody whose build was joined. */
   action: 'reused' | 'built'
+  /** How it was built, where it was built here: `clean` from nothing, `incremental` from an earlier build. */
+  build?: 'clean' | 'incremental'
+  /** Ref of the build an incremental one went on from, `name:<build id>`. */
+  parent?: string
   /** The commit, where it is known. */
   sha?: string
 }
@@ -49,7 +53,7 @@ export const refreshRepoTemplate = async (
     onEvent: onEvent === undefined ? undefined : (event) => tell(onEvent, event, () => undefined),
   })
   if (prepared.status === 'refused') throw prepared.error
-  const { ref, action } = await ensureTemplate(prepared.spec, {
+  const made = await ensureTemplate(prepared.spec, {
     api: createTemplateApi(endpoint),
     signal,
     onEvent,
@@ -57,5 +61,5 @@ export const refreshRepoTemplate = async (
     lease,
     ...(force === undefined ? {} : { force }),
   })
-  return { ref, action, ...(prepared.status === 'pinned' ? { sha: prepared.sha } : {}) }
+  return { ...made, ...(prepared.status === 'pinned' ? { sha: prepared.sha } : {}) }
 }

@@ -62,6 +62,11 @@ export interface RepoTemplateOptions extends RefSelection {
    * this machine then connects to the addresses it looked at. An entry without a port means 443. Default: every host.
    */
   allowedHosts?: readonly string[] | undefined
+  /**
+   * A moved head is built on the last good build of its branch; of this many builds in a row one is built from nothing, as
+   * is every build whose parent is gone or whose build fails. 1: every one. Default 10.
+   */
+  cleanEvery?: number | undefined
   /** Full commit id the host vouches for: no head lookup, no access check, nothing stale, no moving tag. */
   sha?: string | undefined
   /** Booted where the repository's template cannot be built or read. Default: the default mountable template. */

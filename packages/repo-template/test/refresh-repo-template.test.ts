@@ -38,9 +38,10 @@ const builds = () => emulator.control.builds().filter(({ tags: names }) => names
 describe('a refresh', () => {
   test('builds the head under its own tag, moves current to it, and reuses it from then on', async () => {
     const ref = repoTemplateRef({ cloneUrl, sha })
-    expect(await refresh()).toEqual({ ref, action: 'built', sha })
+    expect(await refresh()).toEqual({ ref, action: 'built', build: 'clean', sha })
     expect(builds().map((build) => [build.tags, build.status])).toEqual([[[`sha-${sha}`], 'ready']])
-    expect(tags()).toEqual({ [`sha-${sha}`]: builds()[0]?.buildId, current: builds()[0]?.buildId })
+    const only = builds()[0]?.buildId
+    expect(tags()).toEqual({ [`sha-${sha}`]: only, current: only, clean: only })
     expect(await refresh()).toEqual({ ref, action: 'reused', sha })
     expect(builds()).toHaveLength(1)
   })
@@ -75,7 +76,7 @@ describe('a refresh', () => {
   test('of an unreachable head answers current; where there is none it builds under a tag that is no commit', async () => {
     head = { status: 'unreachable', reason: 'offline' }
     const current = repoTemplateRef({ cloneUrl })
-    expect(await refresh()).toEqual({ ref: current.replace(':current', ':unpinned'), action: 'built' })
+    expect(await refresh()).toEqual({ ref: current.replace(':current', ':unpinned'), action: 'built', build: 'clean' })
     expect(Object.keys(tags())).toEqual(['unpinned'])
     head = { status: 'found', sha, cloneUrl }
     await refresh()

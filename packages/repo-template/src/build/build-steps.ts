@@ -4,6 +4,7 @@ import { commandLine } from '../checkout/git-lines.ts'
 import { recordLines, RECORD_IN_GIT, TEMPLATE_RECORD } from '../checkout/record.ts'
 import { blanked, credentialStep, environmentSteps, exportLines } from './build-environment.ts'
 import { type CheckoutPlan, cloneScript, directoryScript, lfsScript, unpackScript } from './checkout-steps.ts'
+import { type IncrementalPlan, renewCopiedScript, renewScript, retireScript } from './incremental-steps.ts'
 import { stepScript } from './step-script.ts'
 
 export interface BuildPlan extends CheckoutPlan {
@@ -18,6 +19,9 @@ export interface BuildPlan extends CheckoutPlan {
 const user = Object.freeze({ user: 'user' })
 const root = Object.freeze({ user: 'root' })
 
+/** A plan for a builder that goes on from an earlier build. */
+export type IncrementalBuildPlan = BuildPlan & IncrementalPlan
+
 /**
  * Appends a repository to a builder: directory, checkout, one step per setup command, record.
  *
@@ -25,38 +29,47 @@ const root = Object.freeze({ user: 'root' })
  * cached layers whatever the token, and setup commands, which run other people's code, never see it.
  */
 export const appendBuildSteps = (base: TemplateBuilder, plan: BuildPlan): TemplateBuilder => {
-  const names = Object.keys(plan.environment)
-  const environment = environmentSteps(plan.environment)
-
   let steps = base.runCmd(directoryScript(plan.directory), root)
   if (plan.parts.lfs) steps = steps.runCmd(lfsScript, root)
-  steps =
-    plan.source.kind === 'clone'
-      ? appendClone(steps, plan, environment)
-      : withVariables(steps.copy(plan.source.copied, `${plan.directory}/.git`, user), environment).runCmd(
-          unpackScript(plan),
-          user,
-        )
+  // E2B keys a cached layer by the step's text, which for an unpinned clone is the same at every commit.
+  const fresh = plan.source.kind === 'clone' && plan.wanted.sha === undefined ? steps.skipCache() : steps
+  const scripts = { online: cloneScript(plan, Object.keys(plan.environment)), copied: unpackScript(plan) }
+  return appendSetup(appendCheckout(fresh, plan, scripts), plan)
+}
+
+/**
+ * Appends to an earlier build of the same repository what makes it a build of another commit: the same checkout, setup
+ * and record. Setup commands of the earlier build did run before the credential is there; it is in a step of its own
+ * here too, and the repository they ran in is put aside by a step without it.
+ */
+export const appendIncrementalSteps = (parent: TemplateBuilder, plan: IncrementalBuildPlan): TemplateBuilder => {
+  const scripts = { online: renewScript(plan, Object.keys(plan.environment)), copied: renewCopiedScript(plan) }
+  return appendSetup(appendCheckout(parent.runCmd(retireScript(plan), user), plan, scripts), plan)
+}
+
+const appendCheckout = (
+  builder: TemplateBuilder,
+  plan: BuildPlan,
+  scripts: { readonly online: string; readonly copied: string },
+): TemplateBuilder => {
+  const environment = environmentSteps(plan.environment)
+  if (plan.source.kind === 'upload') {
+    const copied = builder.copy(plan.source.copied, `${plan.directory}/.git`, user)
+    return withVariables(copied, environment).runCmd(scripts.copied, user)
+  }
+  const credential = credentialStep(plan.credential)
+  const cloned = withVariables(builder, { ...environment, ...credential }).runCmd(scripts.online, user)
+  return withVariables(cloned, blanked(credential))
+}
+
+const appendSetup = (builder: TemplateBuilder, plan: BuildPlan): TemplateBuilder => {
+  const names = Object.keys(plan.environment)
+  let steps = builder
   for (const [index, command] of plan.setupCommands.entries()) {
     const name = `setup ${index + 1} of ${plan.setupCommands.length}`
     steps = steps.runCmd(setupScript(name, plan.directory, names, command), user)
   }
-  return withVariables(steps.runCmd(recordScript(plan), user), blanked(environment))
-}
-
-const appendClone = (
-  builder: TemplateBuilder,
-  plan: BuildPlan,
-  environment: Readonly<Record<string, string>>,
-): TemplateBuilder => {
-  const credential = credentialStep(plan.credential)
-  // E2B keys a cached layer by the step's text, which for an unpinned clone is the same at every commit.
-  const fresh = plan.wanted.sha === undefined ? builder.skipCache() : builder
-  const cloned = withVariables(fresh, { ...environment, ...credential }).runCmd(
-    cloneScript(plan, Object.keys(plan.environment)),
-    user,
-  )
-  return withVariables(cloned, blanked(credential))
+  return withVariables(steps.runCmd(recordScript(plan), user), blanked(environmentSteps(plan.environment)))
 }
 
 const withVariables = (builder: TemplateBuilder, variables: Readonly<Record<string, string>>): TemplateBuilder =>

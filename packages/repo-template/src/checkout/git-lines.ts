@@ -55,6 +55,14 @@ export const fetchLines = (url: string, sha: string, depth: string): readonly st
   'fi',
 ]
 
+/** An empty repository in `directory`, a shell word, with `url` as its remote. */
+export const initLines = (url: string, sha: string, directory: string): readonly string[] => [
+  // A repository of SHA-256 ids has to be told so before the first fetch.
+  `git init --quiet${sha.length === 64 ? ' --object-format=sha256' : ''} -- ${directory}`,
+  `cd -- ${directory}`,
+  `git remote add origin ${quoteShell(url)}`,
+]
+
 /** Clones into `directory`, a shell word: `"$name"` or a quoted path. The remote is `url`, which carries no credential. */
 export const cloneLines = (url: string, wanted: Wanted, directory: string): readonly string[] => [
   ...(wanted.sha === undefined
@@ -64,10 +72,7 @@ export const cloneLines = (url: string, wanted: Wanted, directory: string): read
         `warmbox_sha="$(git rev-parse --verify HEAD)"`,
       ]
     : [
-        // A repository of SHA-256 ids has to be told so before the first fetch.
-        `git init --quiet${wanted.sha.length === 64 ? ' --object-format=sha256' : ''} -- ${directory}`,
-        `cd -- ${directory}`,
-        `git remote add origin ${quoteShell(url)}`,
+        ...initLines(url, wanted.sha, directory),
         ...fetchLines(url, wanted.sha, '--depth=1'),
         `warmbox_sha=${quoteShell(wanted.sha)}`,
       ]),

@@ -61,12 +61,15 @@ export interface Widgets {
 }
 
 /** A private repository with one commit, behind {@link token}. */
-export const widgets = async (options: Partial<GitServerOptions> = {}): Promise<Widgets> => {
-  const made = await repository()
-  const sha = await made.commit({ 'README.md': 'widgets\n', 'pnpm-lock.yaml': 'lockfileVersion: 9\n' })
-  const server = await serve({ repositories: { 'acme/widgets.git': made.path }, token, ...options })
+export const widgets = async (
+  options: Partial<GitServerOptions> = {},
+  made: Parameters<typeof repository>[0] = {},
+): Promise<Widgets> => {
+  const created = await repository(made)
+  const sha = await created.commit({ 'README.md': 'widgets\n', 'pnpm-lock.yaml': 'lockfileVersion: 9\n' })
+  const server = await serve({ repositories: { 'acme/widgets.git': created.path }, token, ...options })
   return {
-    repository: made,
+    repository: created,
     server,
     sha,
     access: { cloneUrl: server.cloneUrl('acme/widgets.git'), authorization: { scheme: 'bearer', token } },
