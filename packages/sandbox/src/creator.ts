@@ -1,20 +1,15 @@
 import type { Sandbox, SandboxOpts } from 'e2b'
-import {
-  type Attempt,
-  attemptsOf,
-  bootFromSpec,
-  type BootPorts,
-  bootRef,
-  prepareResolution,
-  type Rung,
-  systemClock,
-} from '@warmbox/resolution'
+import { type Attempt, attemptsOf, bootFromSpec, type BootPorts, bootRef, prepareResolution } from '@warmbox/resolution'
 import { abortable } from './abort.ts'
+import { checkpointRef } from './checkpoint-ref.ts'
+import { connectSandbox } from './connect-sandbox.ts'
 import { chooseAfterCreate } from './converge.ts'
 import { createOnce, killCreated } from './create-once.ts'
 import { E2BSandboxError, withAttempts } from './errors.ts'
-import { connectTo, type SandboxHost } from './host.ts'
-import { ATTEMPT_ID_KEY, type Candidate, LOGICAL_ID_KEY } from './metadata.ts'
+import type { BootRung } from './events.ts'
+import type { SandboxHost } from './host.ts'
+import { ATTEMPT_ID_KEY, type Candidate, LOGICAL_ID_KEY, toCandidate } from './metadata.ts'
+import { endRivals } from './rivals.ts'
 import { errorCode, translateError } from './sdk-errors.ts'
 
 /** How the sandbox was booted when it was last created. */
@@ -22,7 +17,7 @@ export interface Boot {
   /** The ref it was created from. */
   readonly ref: string
   /** The rung that gave the ref; absent where a subclass resolved the template itself. */
-  readonly rung?: Rung
+  readonly rung?: BootRung
   /** Every rung that was tried, in order. */
   readonly attempts: readonly Attempt[]
 }
@@ -71,11 +66,12 @@ export class Creator {
     const { options } = this.#host
     const startedAt = performance.now()
     const cancelled = new AbortController()
-    const { buildTimeoutMs, lease, strictTemplate, waitUntil } = options
+    const { buildTimeoutMs, clock, lease, strictTemplate, waitUntil } = options
     const api = this.#host.connection().templates
     const preparation = prepareResolution(options.template, {
       api,
       strictTemplate,
+      clock,
       signal: AbortSignal.any([signal, cancelled.signal]),
     })
     // A failure before `go` is told by `go`, or of no interest after `cancel`.
@@ -91,6 +87,7 @@ export class Creator {
             buildTimeoutMs,
             waitUntil,
             lease,
+            clock,
           })
           this.#report(value, ref, startedAt, rung)
           return { boot: Object.freeze({ ref, rung, attempts }), made: value }
@@ -106,6 +103,32 @@ export class Creator {
         )
       },
     }
+  }
+
+  /**
+   * Creates from the checkpoint, or from the seed where there is none yet.
+   * @returns undefined where none of the two is configured or exists
+   */
+  async createFromCheckpoint(signal: AbortSignal): Promise<NewSandbox | undefined> {
+    const { checkpointName, seedCheckpointName } = this.#host.options
+    const startedAt = performance.now()
+    const rungs: readonly (readonly [BootRung, string | undefined])[] = [
+      ['checkpoint', checkpointName],
+      ['seed-checkpoint', seedCheckpointName],
+    ]
+    for (const [rung, name] of rungs) {
+      if (name === undefined) continue
+      const ref = checkpointRef(name)
+      try {
+        const made = await this.#createFrom(ref, signal)
+        this.#report(made, ref, startedAt, rung)
+        return { boot: Object.freeze({ ref, rung, attempts: Object.freeze([]) }), made }
+      } catch (error) {
+        if (errorCode(error) !== 'TEMPLATE_UNUSABLE') throw error
+        this.#host.emit({ type: 'checkpoint-missing', name, ref })
+      }
+    }
+    return undefined
   }
 
   /** Creates from what a subclass resolves. */
@@ -126,25 +149,26 @@ export class Creator {
 
   /**
    * Looks whether another process created a sandbox for the same logical id at the same time. The oldest is kept: a
-   * younger one of ours is killed and the older one connected to.
+   * younger one of ours is killed and the older one connected to. Younger ones of others are theirs to kill; the next
+   * start that looks the id up does where they died before they could.
+   * @param givenUp sandboxes this start could not connect to, which it replaces
    * @returns what is to be used from now on; undefined where ours stays
    */
-  async converge(made: Made, signal: AbortSignal): Promise<Sandbox | undefined> {
-    const { options } = this.#host
+  async converge(made: Made, givenUp: ReadonlySet<string>, signal: AbortSignal): Promise<Sandbox | undefined> {
+    const { own } = made
     const { sandboxes } = this.#host.connection()
-    const listed = await sandboxes.list({ [LOGICAL_ID_KEY]: options.id }, signal)
-    const { kept, others } = chooseAfterCreate(made.own, listed)
-    for (const sandboxId of others) {
-      this.#host.emit({
-        type: 'sandbox-duplicate',
-        sandboxId,
-        keptSandboxId: kept,
-        killed: sandboxId === made.own.sandboxId,
-      })
+    const listed = (await sandboxes.list({ [LOGICAL_ID_KEY]: this.#host.options.id }, signal)).map(toCandidate)
+    const replaced = listed.filter(({ sandboxId }) => givenUp.has(sandboxId))
+    const { kept, others } = chooseAfterCreate(
+      own,
+      listed.filter(({ sandboxId }) => !givenUp.has(sandboxId)),
+    )
+    const isOwn = ({ sandboxId }: Candidate): boolean => sandboxId === own.sandboxId
+    for (const { sandboxId } of others.filter((other) => !isOwn(other))) {
+      this.#host.emit({ type: 'sandbox-duplicate', sandboxId, keptSandboxId: kept.sandboxId, killed: false })
     }
-    if (kept === made.own.sandboxId) return undefined
-    const older = await connectTo(this.#host, kept, signal)
-    await sandboxes.kill(made.own.sandboxId)
+    const older = isOwn(kept) ? undefined : await connectSandbox(this.#host, kept.sandboxId, signal)
+    await endRivals(this.#host, older === undefined ? replaced : [...replaced, own], kept.sandboxId)
     return older
   }
 
@@ -171,12 +195,14 @@ export class Creator {
       ...this.#ports(),
       api: this.#host.connection().templates,
       signal,
+      clock: this.#host.options.clock,
       onEvent: (event) => this.#host.emit(event),
     })
   }
 
   /** One create, and how to find and discard what came of it. Its errors are typed and hold no API key. */
   #ports(): BootPorts<Made> {
+    const { clock } = this.#host.options
     const { redactor, sandboxes, sdk } = this.#host.connection()
     const findCreated = (attemptId: string) => async (signal: AbortSignal) => {
       const [created] = await sandboxes.list({ [ATTEMPT_ID_KEY]: attemptId }, signal)
@@ -200,7 +226,7 @@ export class Creator {
           later: (work: Promise<void>) => this.#track(work),
         }
         try {
-          return make(attemptId, await createOnce(ref, attempt, signal, systemClock), false)
+          return make(attemptId, await createOnce(ref, attempt, signal, clock), false)
         } catch (error) {
           throw redactor.error(error)
         }
@@ -209,12 +235,12 @@ export class Creator {
         const sandboxId = await findCreated(attemptId)(signal)
         if (sandboxId === undefined) return undefined
         try {
-          return make(attemptId, await connectTo(this.#host, sandboxId, signal), true)
+          return make(attemptId, await connectSandbox(this.#host, sandboxId, signal), true)
         } catch (error) {
           throw redactor.error(translateError(error, `Connecting to sandbox ${sandboxId}`))
         }
       },
-      abandon: (attemptId, ref) => this.#track(killCreated(discarding(attemptId, ref), 'overdue', systemClock)),
+      abandon: (attemptId, ref) => this.#track(killCreated(discarding(attemptId, ref), 'overdue', clock)),
     }
   }
 
@@ -229,7 +255,7 @@ export class Creator {
     return { timeoutMs, lifecycle, envs: { ...env }, ...(network === undefined ? {} : { network }) }
   }
 
-  #report({ sandbox, adopted }: Made, ref: string, startedAt: number, rung?: Rung): void {
+  #report({ sandbox, adopted }: Made, ref: string, startedAt: number, rung?: BootRung): void {
     this.#host.emit({
       type: 'sandbox-created',
       sandboxId: sandbox.sandboxId,

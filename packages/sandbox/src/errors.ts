@@ -10,8 +10,14 @@ export type E2BSandboxErrorCode =
   | 'NOT_STARTED'
   /** An abort signal fired, or `stop` or `destroy` ended a start in flight. `cause` is the reason. */
   | 'ABORTED'
+  /** The sandbox was destroyed by this instance, which starts no other. */
+  | 'DESTROYED'
   /** The sandbox no longer exists, or is paused. */
   | 'SANDBOX_GONE'
+  /** The sandbox of the `sandboxId` option does not carry the `id` option. It was left alone. */
+  | 'SANDBOX_FOREIGN'
+  /** Too many sandboxes of one id were created in short time, none of which was destroyed. Nothing was requested. */
+  | 'CREATE_STORM'
   /** The sandbox exists and runs, but refused or lost this request. What was asked did not begin. */
   | 'SANDBOX_UNREACHABLE'
   /** The stream of a running command broke while the sandbox stayed alive. The command may still run. */
@@ -34,6 +40,8 @@ export type E2BSandboxErrorCode =
   | 'NOT_FOUND'
   /** The platform answered 409: the sandbox is in transition. */
   | 'CONFLICT'
+  /** A file system could not be mounted or unmounted. */
+  | 'MOUNT_FAILED'
   /** The sandbox's disk is full. */
   | 'DISK_FULL'
   /** The platform answered 5xx or something it should not. */

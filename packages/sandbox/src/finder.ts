@@ -1,17 +1,25 @@
 import type { Sandbox } from 'e2b'
 import { abortable } from './abort.ts'
-import { choose } from './converge.ts'
+import { connectSandbox } from './connect-sandbox.ts'
 import { abortedError } from './errors.ts'
 import type { SandboxEvent } from './events.ts'
 import { type Flight, type Landing, takeSeat } from './flights.ts'
-import { connectTo, type SandboxHost } from './host.ts'
+import { sessionKey, type SandboxHost } from './host.ts'
 import { byAge, LOGICAL_ID_KEY, toCandidate } from './metadata.ts'
+import { assertCarriesId } from './ownership.ts'
+import { endRivals } from './rivals.ts'
 import { errorCode, translateError } from './sdk-errors.ts'
 
 type FoundBy = Extract<SandboxEvent, { type: 'sandbox-connected' }>['by']
 
+/** A sandbox to try first. `option`: named by the host, so that nothing but its absence gives way to another one. */
+export interface KnownSandbox {
+  readonly sandboxId: string
+  readonly origin: 'option' | 'attached'
+}
+
 export interface FindWatch {
-  /** A sandbox is about to be connected to, and so resumed where it is paused; undefined once it is known to be gone. */
+  /** A sandbox is about to be connected to, and so resumed where it is paused; undefined once it is given up. */
   waking(sandboxId: string | undefined): void
   /** It is about to be asked which sandboxes carry the logical id; maybe none does. */
   lookingUp(): void
@@ -23,24 +31,31 @@ export interface FindWatch {
  */
 export class Finder {
   readonly #host: SandboxHost
+  readonly #givenUp = new Set<string>()
   #flight: Flight | undefined
 
   constructor(host: SandboxHost) {
     this.#host = host
   }
 
+  /** Sandboxes that the last `find` met and could not connect to; a new one takes their place. */
+  get givenUp(): ReadonlySet<string> {
+    return this.#givenUp
+  }
+
   /**
-   * @param knownId E2B's id of the sandbox, where it is known; E2B's answer that it is gone leads on to the logical id
-   * @param watch told what is about to happen
-   * @returns undefined where the caller has to create one, and then to `land` the outcome
+   * @param known what to try first
+   * @returns undefined where a sandbox must be created; then, and after a rejection, `land` must be called
+   * @throws E2BSandboxError where it is not known whether there is one
    */
-  async find(knownId: string | undefined, signal: AbortSignal, watch: FindWatch): Promise<Sandbox | undefined> {
-    if (knownId !== undefined) {
-      const known = await this.#connect(knownId, 'sandbox-id', signal, watch)
-      if (known !== undefined) return known
+  async find(known: KnownSandbox | undefined, signal: AbortSignal, watch: FindWatch): Promise<Sandbox | undefined> {
+    this.#givenUp.clear()
+    if (known !== undefined) {
+      const sandbox = await this.#connectKnown(known, signal, watch)
+      if (sandbox !== undefined) return sandbox
     }
     for (;;) {
-      const seat = takeSeat(this.#key())
+      const seat = takeSeat(sessionKey(this.#host))
       if (seat.role === 'pilot') {
         this.#flight = seat.flight
         return this.#host.options.idIsShared ? this.#lookUp(signal, watch) : undefined
@@ -59,43 +74,79 @@ export class Finder {
     this.#flight = undefined
   }
 
-  async #lookUp(signal: AbortSignal, watch: FindWatch): Promise<Sandbox | undefined> {
+  async #connectKnown(
+    { sandboxId, origin }: KnownSandbox,
+    signal: AbortSignal,
+    watch: FindWatch,
+  ): Promise<Sandbox | undefined> {
     const { options } = this.#host
-    watch.lookingUp()
-    const listing = this.#host.connection().sandboxes.list({ [LOGICAL_ID_KEY]: options.id }, signal)
-    const listed = await abortable(listing, signal)
-    const candidates = listed.map(toCandidate).toSorted(byAge)
-    const choice = choose(candidates)
-    for (const sandboxId of choice?.others ?? []) {
-      this.#host.emit({ type: 'sandbox-duplicate', sandboxId, keptSandboxId: choice?.kept ?? '', killed: false })
+    if (origin === 'option' && options.idIsShared) {
+      const exists = await this.#unlessAborted(assertCarriesId(this.#host, sandboxId, signal), signal)
+      if (!exists) return undefined
     }
+    return this.#connect(sandboxId, 'sandbox-id', signal, watch, origin === 'option')
+  }
+
+  async #lookUp(signal: AbortSignal, watch: FindWatch): Promise<Sandbox | undefined> {
+    watch.lookingUp()
+    const listing = this.#host.connection().sandboxes.list({ [LOGICAL_ID_KEY]: this.#host.options.id }, signal)
+    const candidates = (await abortable(listing, signal)).map(toCandidate).toSorted(byAge)
     for (const { sandboxId } of candidates) {
       const sandbox = await this.#connect(sandboxId, 'logical-id', signal, watch)
-      if (sandbox !== undefined) return sandbox
+      if (sandbox === undefined) continue
+      const rivals = candidates.filter((candidate) => candidate.sandboxId !== sandboxId)
+      await endRivals(this.#host, rivals, sandboxId)
+      return sandbox
     }
     return undefined
   }
 
-  /** Fails closed: only the typed answer that a sandbox is gone counts as not found. */
-  async #connect(sandboxId: string, by: FoundBy, signal: AbortSignal, watch: FindWatch): Promise<Sandbox | undefined> {
+  /** Fails closed: only the typed answer that a sandbox is gone, or cannot be resumed, counts as not found. */
+  async #connect(
+    sandboxId: string,
+    by: FoundBy,
+    signal: AbortSignal,
+    watch: FindWatch,
+    isRequired = false,
+  ): Promise<Sandbox | undefined> {
     const startedAt = performance.now()
     watch.waking(sandboxId)
     try {
-      const sandbox = await abortable(connectTo(this.#host, sandboxId, signal), signal)
+      const sandbox = await connectSandbox(this.#host, sandboxId, signal)
       const durationMs = Math.round(performance.now() - startedAt)
       this.#host.emit({ type: 'sandbox-connected', sandboxId, by, durationMs })
       return sandbox
     } catch (error) {
       if (signal.aborted) throw abortedError('Connecting to a sandbox', signal.reason)
-      if (errorCode(error) === 'SANDBOX_GONE') {
-        watch.waking(undefined)
-        return undefined
-      }
-      throw translateError(error, `Connecting to sandbox ${sandboxId}`)
+      const failure = this.#host
+        .connection()
+        .redactor.error(translateError(error, `Connecting to sandbox ${sandboxId}`))
+      const isGone = errorCode(error) === 'SANDBOX_GONE'
+      if (!isGone && (isRequired || !(await this.#cannotResume(sandboxId, failure, signal)))) throw failure
+      watch.waking(undefined)
+      this.#givenUp.add(sandboxId)
+      if (!isGone) this.#host.emit({ type: 'sandbox-unusable', sandboxId, reason: describe(failure) })
+      return undefined
     }
   }
 
-  #key(): string {
-    return `${this.#host.connection().templates.scope}\n${this.#host.options.id}`
+  /**
+   * A paused sandbox whose resume is refused as impossible stays so. One that runs is only refused what was asked of it,
+   * such as a time to live beyond the plan.
+   */
+  async #cannotResume(sandboxId: string, failure: unknown, signal: AbortSignal): Promise<boolean> {
+    if (errorCode(failure) !== 'BAD_REQUEST') return false
+    const info = await this.#unlessAborted(this.#host.connection().sandboxes.info(sandboxId, signal), signal)
+    return info.state === 'paused'
+  }
+
+  async #unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+    try {
+      return await abortable(work, signal)
+    } catch (error) {
+      throw signal.aborted ? abortedError('Looking up a sandbox', signal.reason) : error
+    }
   }
 }
+
+const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error))

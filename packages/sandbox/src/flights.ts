@@ -1,3 +1,5 @@
+import { processWideMap } from './process-wide.ts'
+
 /** How the one start of a logical id ended for those who waited on it. */
 export type Landing =
   | { readonly kind: 'sandbox'; readonly sandboxId: string }
@@ -15,16 +17,7 @@ export type Seat =
   | { readonly role: 'pilot'; readonly flight: Flight }
   | { readonly role: 'passenger'; readonly landed: Promise<Landing> }
 
-/** On a global symbol, so that the ESM and the CJS copy of this package share it. */
-const registryKey = Symbol.for('warmbox.sandbox.flights')
-
-const registry = (): Map<string, Promise<Landing>> => {
-  const existing: unknown = Reflect.get(globalThis, registryKey)
-  if (existing instanceof Map) return existing
-  const created = new Map<string, Promise<Landing>>()
-  Object.defineProperty(globalThis, registryKey, { value: created })
-  return created
-}
+const registry = (): Map<string, Promise<Landing>> => processWideMap('flights')
 
 const ignore = (): void => undefined
 

@@ -13,6 +13,5 @@ export interface SandboxHost {
   emit(event: E2BSandboxEvent): void
 }
 
-/** Connects, and resumes where paused; the time to live is renewed by it. Rejects with the SDK's own errors. */
-export const connectTo = (host: SandboxHost, sandboxId: string, signal: AbortSignal): Promise<Sandbox> =>
-  host.connectSdkSandbox(sandboxId, { ...host.connection().sdk, timeoutMs: host.options.timeoutMs, signal })
+/** Names a session within this process: accounts do not share theirs. */
+export const sessionKey = (host: SandboxHost): string => `${host.connection().templates.scope}\n${host.options.id}`

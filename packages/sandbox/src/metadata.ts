@@ -27,6 +27,9 @@ export const toCandidate = (info: SandboxInfo): Candidate => ({
 const createdAt = ({ metadata, startedAt }: Candidate): number =>
   attemptTime(metadata[ATTEMPT_ID_KEY] ?? '') ?? startedAt.getTime()
 
+/** Whether a sandbox was created by this package, and so is ours to kill where it is one too many. */
+export const isOurs = ({ metadata }: Candidate): boolean => metadata[ATTEMPT_ID_KEY] !== undefined
+
 /** Oldest first; equal ages in the order of ids, so that no two processes disagree. */
 export const byAge = (a: Candidate, b: Candidate): number =>
   createdAt(a) - createdAt(b) || (a.sandboxId < b.sandboxId ? -1 : a.sandboxId > b.sandboxId ? 1 : 0)

@@ -1,6 +1,6 @@
 import type { InstructionsOption, MastraSandboxOptions } from '@mastra/core/workspace'
 import type { SandboxLifecycle, SandboxNetworkOpts } from 'e2b'
-import type { BuildLease, TemplateSpec } from '@warmbox/resolution'
+import type { BuildLease, Clock, TemplateSpec } from '@warmbox/resolution'
 import type { E2BSandboxListener } from './events.ts'
 
 /** Idle time after which E2B ends a sandbox, in milliseconds, where the `timeout` option is absent. */
@@ -17,8 +17,9 @@ export interface E2BSandboxOptions extends Omit<MastraSandboxOptions, 'processes
    */
   id?: string | undefined
   /**
-   * E2B's id of a sandbox to take over. Only E2B's answer that it does not exist lets the start go on to the logical
-   * id; any other failure rejects.
+   * E2B's id of a sandbox to take over. Given together with `id`, the sandbox must carry it: before anything is resumed,
+   * stopped or destroyed that is looked up, and another one is refused with `SANDBOX_FOREIGN`. Only E2B's answer that it
+   * does not exist lets the start go on to the logical id; any other failure rejects.
    */
   sandboxId?: string | undefined
   /**
@@ -74,6 +75,15 @@ export interface E2BSandboxOptions extends Omit<MastraSandboxOptions, 'processes
   lease?: BuildLease | undefined
   /** Longest wait for one answer of E2B, in milliseconds. Default: the SDK's, 60 000. */
   requestTimeoutMs?: number | undefined
+  /**
+   * Name of the checkpoint that a new sandbox is created from, where it exists, and that `snapshot` writes. Names are
+   * those of one E2B team.
+   */
+  checkpointName?: string | undefined
+  /** Name of the checkpoint to create from where `checkpointName` has none yet. It is never written. */
+  seedCheckpointName?: string | undefined
+  /** Time source of waits and of what is counted in time. Default: the system's. */
+  clock?: Clock | undefined
 }
 
 /** Options as the sandbox uses them: complete, checked, frozen. */
@@ -95,4 +105,7 @@ export interface ResolvedOptions {
   readonly strictTemplate: boolean
   readonly overlapLookup: boolean
   readonly lease: BuildLease | undefined
+  readonly checkpointName: string | undefined
+  readonly seedCheckpointName: string | undefined
+  readonly clock: Clock
 }

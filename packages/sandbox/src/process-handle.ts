@@ -19,7 +19,7 @@ export interface E2BCommandResult extends CommandResult {
   readonly endedBy: ProcessEnding
 }
 
-/** How long to wait for the end of a killed process. Children that hold its output open can delay it without limit. */
+/** How long to wait for the end of a killed process. What escaped with its output open can delay it without limit. */
 const KILL_GRACE_MS = 2_000
 
 /** Exit codes of shells: 124 is what `timeout` answers, 137 is 128 + SIGKILL. */
@@ -32,6 +32,8 @@ export interface ProcessHandleOptions extends Pick<
 > {
   /** `closed`: started without one. `open`: can be written and closed. `stuck`: can be written but not closed. */
   readonly stdin: 'closed' | 'open' | 'stuck'
+  /** Kills what the process has started and is still there. */
+  readonly killDescendants: () => Promise<void>
   /** Turns an error of the SDK into a typed one. */
   readonly explain: (error: unknown, operation: string) => Promise<Error>
 }
@@ -46,6 +48,7 @@ export class E2BProcessHandle extends ProcessHandle {
   #ended: Promise<E2BCommandResult> | undefined
   #exitCode: number | undefined
   #intent: Intent | undefined
+  #killing: Promise<void> | undefined
   #graceTimer: ReturnType<typeof setTimeout> | undefined
   #callbackFailure: { readonly error: unknown } | undefined
 
@@ -82,7 +85,7 @@ export class E2BProcessHandle extends ProcessHandle {
     return result
   }
 
-  /** Sends SIGKILL to the process, not to its children. False where it had ended already. */
+  /** Sends SIGKILL to the process and to everything it has started. False where it had ended already. */
   async kill(): Promise<boolean> {
     return this.#kill(this.#options.abortSignal?.aborted === true ? 'abort' : 'kill')
   }
@@ -131,8 +134,12 @@ export class E2BProcessHandle extends ProcessHandle {
   async #follow(process: CommandHandle): Promise<E2BCommandResult> {
     const timer = this.#startTimer()
     try {
-      return this.#result(await processEnd(process))
+      const end = await processEnd(process)
+      // Whoever is told of the end may rely on it that nothing of the process runs any more.
+      await this.#killing
+      return this.#result(end)
     } catch (error) {
+      await this.#killing
       // After a kill the stream may be cut before the end was reported.
       if (this.#intent !== undefined) return this.#result({ exitCode: KILLED_EXIT_CODE })
       throw await this.#options.explain(error, 'Following a process')
@@ -160,12 +167,22 @@ export class E2BProcessHandle extends ProcessHandle {
       leaveProcess(process).catch(() => undefined)
     }, KILL_GRACE_MS)
     try {
-      const killed = await killProcess(process)
+      const killing = this.#killAll(process)
+      // Its failure is told here; `#follow` only waits for its end.
+      this.#killing = killing.then(ignore, ignore)
+      const killed = await killing
       if (!killed && this.#intent === intent) this.#intent = undefined
       return killed
     } catch (error) {
       throw await this.#options.explain(error, 'Killing a process')
     }
+  }
+
+  async #killAll(process: CommandHandle): Promise<boolean> {
+    const killed = await killProcess(process)
+    // The process itself was killed, which is what is answered. A sandbox that dies meanwhile takes the rest along.
+    if (killed) await this.#options.killDescendants().catch(ignore)
+    return killed
   }
 
   #result(end: ProcessEnd): E2BCommandResult {
@@ -207,6 +224,8 @@ export class E2BProcessHandle extends ProcessHandle {
     return this.#process
   }
 }
+
+const ignore = (): void => undefined
 
 const notStarted = (): E2BSandboxError =>
   new E2BSandboxError({ code: 'NOT_STARTED', message: 'The process was not started' })

@@ -1,16 +1,15 @@
 import type { ProcessInfo as SdkProcessInfo } from 'e2b'
 import { type ProcessInfo, SandboxProcessManager, type SpawnProcessOptions } from '@mastra/core/workspace'
+import { assertSpawnOptions, commandEnvironment } from './command-options.ts'
 import { abortedError, E2BSandboxError } from './errors.ts'
 import { E2BProcessHandle, type ProcessHandleOptions } from './process-handle.ts'
+import { createRunId, killDescendants, RUN_ID_VARIABLE } from './process-tree.ts'
 import type { E2BSandbox } from './sandbox.ts'
 import { errorCode } from './sdk-errors.ts'
 import { canCloseStdin, connectProcess, listProcesses, startProcess } from './sdk.ts'
 
 /** Added to a command's own timeout for the limit the sandbox enforces, should this process be gone by then. */
 const LIMIT_MARGIN_MS = 5_000
-
-/** Longest delay a timer holds; a longer one would fire at once. */
-const LONGEST_TIMER_MS = 2_147_483_647
 
 /**
  * Processes of an E2B sandbox. E2B keeps them; so `list` and `get` also know those another process of the host
@@ -20,11 +19,11 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
   /**
    * Starts a command in a login shell and resolves as soon as it runs. Without `timeout` it runs without limit.
    * @throws E2BSandboxError `ABORTED` for a signal that has fired already, `BAD_REQUEST` for a directory that does not
-   * exist, `INVALID_OPTION` for a malformed timeout
+   * exist, `INVALID_OPTION` for an option that is malformed or unknown
    */
   override async spawn(command: string, options: SpawnProcessOptions = {}): Promise<E2BProcessHandle> {
+    assertSpawnOptions(options)
     if (options.abortSignal?.aborted) throw abortedError('Starting a command', options.abortSignal.reason)
-    assertTimeout(options.timeout)
     const handle = await this.sandbox.retryOnDead(() => this.#start(command, options))
     this._tracked.set(handle.pid, handle)
     return handle
@@ -73,23 +72,25 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
     } catch (error) {
       // The default directory may be what the command is about to make, such as a checkout. E2B refused the start for
       // it, so nothing ran yet.
-      const mayLackDirectory = cwd === undefined && fallbackCwd !== undefined && errorCode(error) === 'BAD_REQUEST'
-      if (!mayLackDirectory) throw error
-      return this.#startIn(undefined, command, options)
+      if (errorCode(error) !== 'BAD_REQUEST') throw error
+      if (cwd === undefined && fallbackCwd !== undefined) return this.#startIn(undefined, command, options)
+      throw cwd === undefined ? error : directoryError(cwd, error)
     }
   }
 
   async #startIn(cwd: string | undefined, command: string, options: SpawnProcessOptions): Promise<E2BProcessHandle> {
     const { e2b } = this.sandbox
     const withInput = options.stdinMode !== 'ignore'
+    const runId = createRunId()
     const handle = new E2BProcessHandle({
       ...options,
+      killDescendants: () => killDescendants(e2b, runId),
       stdin: !withInput ? 'closed' : canCloseStdin(e2b) ? 'open' : 'stuck',
       explain: this.#explainer(e2b.sandboxId),
     })
     const process = await startProcess(e2b, command, {
       cwd,
-      envs: definedOnly({ ...this.env, ...options.env }),
+      envs: { ...commandEnvironment({ ...this.env, ...options.env }), [RUN_ID_VARIABLE]: runId },
       stdin: withInput,
       limitMs: options.timeout ? options.timeout + LIMIT_MARGIN_MS : 0,
       onStdout: (data) => handle.emitStdout(data),
@@ -101,7 +102,11 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
 
   async #connect(pid: number): Promise<E2BProcessHandle | undefined> {
     const { e2b } = this.sandbox
+    const info = (await listProcesses(e2b)).find((process) => process.pid === pid)
+    if (info === undefined) return undefined
+    const runId = info.envs[RUN_ID_VARIABLE]
     const handle = new E2BProcessHandle({
+      killDescendants: () => (runId === undefined ? Promise.resolve() : killDescendants(e2b, runId)),
       stdin: canCloseStdin(e2b) ? 'open' : 'stuck',
       explain: this.#explainer(e2b.sandboxId),
     })
@@ -110,6 +115,7 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
         onStdout: (data) => handle.emitStdout(data),
         onStderr: (data) => handle.emitStderr(data),
       })
+      handle.command = commandOf(info)
       handle.attach(process)
       return handle
     } catch (error) {
@@ -123,18 +129,13 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
   }
 }
 
-function assertTimeout(timeout: number | undefined): void {
-  if (timeout === undefined || (Number.isFinite(timeout) && timeout >= 0 && timeout <= LONGEST_TIMER_MS)) return
-  throw new E2BSandboxError({
-    code: 'INVALID_OPTION',
-    message: `timeout is not a time in milliseconds: ${timeout}`,
-    hint: `Give a number from 1 to ${LONGEST_TIMER_MS}, or leave it out for no limit`,
+const directoryError = (cwd: string, cause: unknown): E2BSandboxError =>
+  new E2BSandboxError({
+    code: 'BAD_REQUEST',
+    message: `The command could not be started in ${cwd}`,
+    hint: 'Look whether the directory exists; make it first, or leave cwd out',
+    cause,
   })
-}
-
-function definedOnly(env: NodeJS.ProcessEnv): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined))
-}
 
 /** The SDK runs commands as `/bin/bash -l -c <command>`; anything else is shown as it is. */
 function commandOf({ cmd, args }: SdkProcessInfo): string {

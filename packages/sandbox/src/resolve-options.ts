@@ -1,3 +1,4 @@
+import { systemClock } from '@warmbox/resolution'
 import { E2BSandboxError } from './errors.ts'
 import {
   DEFAULT_LIFECYCLE,
@@ -139,5 +140,10 @@ export function resolveOptions(
     strictTemplate: options.strictTemplate ?? false,
     overlapLookup: options.overlapLookup ?? true,
     lease: options.lease,
+    checkpointName:
+      options.checkpointName === undefined ? undefined : assertId('checkpointName', options.checkpointName),
+    seedCheckpointName:
+      options.seedCheckpointName === undefined ? undefined : assertId('seedCheckpointName', options.seedCheckpointName),
+    clock: options.clock ?? systemClock,
   })
 }

@@ -3,6 +3,8 @@ import type { RequestContext } from '@mastra/core/request-context'
 import {
   type ExecuteCommandOptions,
   MastraSandbox,
+  type MountManager,
+  type MountResult,
   type ProviderStatus,
   type SandboxCloneOptions,
   type SandboxFileInput,
@@ -10,29 +12,38 @@ import {
   type SandboxNetworking,
   type SandboxStartOptions,
   type SandboxStartResult,
+  type WorkspaceFilesystem,
   type WriteFilesOptions,
 } from '@mastra/core/workspace'
-import { createDefaultMountableTemplate, ensureTemplate, quoteShell, resolveTemplate, tell } from '@warmbox/resolution'
+import { quoteShell, tell } from '@warmbox/resolution'
 import type { Sandbox, SandboxConnectOpts, SandboxOpts } from 'e2b'
 import { abortable } from './abort.ts'
+import { Acquisition } from './acquisition.ts'
+import { checkpointRef, checkpointSnapshotName } from './checkpoint-ref.ts'
+import { cloneOptions } from './clone-options.ts'
+import { assertCommandOptions } from './command-options.ts'
 import { type Connection, openConnection } from './connection.ts'
-import { type Boot, Creator, type Made, type NewSandbox, type PreparedCreate } from './creator.ts'
+import type { Boot, OwnResolution } from './creator.ts'
+import { describeSandbox } from './describe-sandbox.ts'
+import { Detached } from './detached.ts'
 import { conditionOf, confirmFailure, unlessGone } from './diagnose.ts'
 import { abortedError, E2BSandboxError } from './errors.ts'
 import type { E2BSandboxEvent } from './events.ts'
 import { assertFiles, writeSandboxFiles } from './files.ts'
-import { Finder } from './finder.ts'
+import type { KnownSandbox } from './finder.ts'
 import type { SandboxHost } from './host.ts'
 import { defaultInstructions } from './instructions.ts'
-import { LOGICAL_ID_KEY } from './metadata.ts'
+import { SessionMounts } from './mounts/session-mounts.ts'
 import type { E2BSandboxOptions, ResolvedOptions } from './options.ts'
 import { assertPort, portUrl } from './ports.ts'
 import type { E2BCommandResult } from './process-handle.ts'
 import { E2BProcessManager } from './process-manager.ts'
-import { requestedResources } from './requested-resources.ts'
+import { withRecovery } from './recovery.ts'
 import { resolveOptions } from './resolve-options.ts'
-import { errorCode, translateError } from './sdk-errors.ts'
-import { connectSdkSandbox, createSdkSandbox } from './sdk.ts'
+import { translateError } from './sdk-errors.ts'
+import { connectSdkSandbox, createSdkSandbox, runScript, writeRootFile } from './sdk.ts'
+import { StartInFlight } from './start-in-flight.ts'
+import { buildDefault, resolveConfigured } from './template-refs.ts'
 
 const inspectKey = Symbol.for('nodejs.util.inspect.custom')
 
@@ -52,7 +63,12 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   status: ProviderStatus = 'pending'
   /** Processes in the sandbox; each method starts the sandbox where it does not run. */
   declare readonly processes: E2BProcessManager
-  /** Public URLs of ports; null while the sandbox does not run here. No request, and nothing is woken. */
+  /** The mounts of the workspace. A start makes those that are not there. */
+  declare readonly mounts: MountManager
+  /**
+   * Public URLs of ports: `http` on a platform of this machine, else `https`. A sandbox that is not attached here is looked
+   * up by `sandboxId` or `id`, and not woken; null where there is none.
+   */
   override readonly networking: SandboxNetworking = { getPortUrl: (port) => this.#portUrl(port) }
 
   /** The SDK's sandbox while this instance is attached to one. */
@@ -62,19 +78,17 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
 
   readonly #input: Readonly<E2BSandboxOptions>
   readonly #options: ResolvedOptions
-  readonly #finder: Finder
-  readonly #creator: Creator
+  readonly #host: SandboxHost
+  readonly #acquisition: Acquisition
+  readonly #detached: Detached
+  readonly #mounts: SessionMounts
+  readonly #start = new StartInFlight()
   readonly #constructedAt = new Date()
   #openConnection: Connection | undefined
   #sandboxId: string | undefined
   #lastBoot: Boot | undefined
-  #starting: AbortController | undefined
-  /** A create whose template was resolved while the sandbox was looked for. */
-  #prepared: PreparedCreate | undefined
   /** What is left of an aborted start; never rejects. */
   #abandoning: Promise<void> | undefined
-  /** The look for a rival of a sandbox just created. Commands wait for it; it never rejects. */
-  #converging: Promise<void> | undefined
 
   /** @throws E2BSandboxError `INVALID_OPTION` */
   constructor(options: E2BSandboxOptions = {}) {
@@ -83,15 +97,22 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     this.id = resolved.id
     this.#input = Object.freeze({ ...options })
     this.#options = resolved
-    const host: SandboxHost = {
+    this.#host = {
       options: resolved,
       connection: () => this.#connection(),
       createSdkSandbox: (ref, sdkOptions) => this.createSdkSandbox(ref, sdkOptions),
       connectSdkSandbox: (sandboxId, sdkOptions) => this.connectSdkSandbox(sandboxId, sdkOptions),
       emit: (event) => this.#emit(event),
     }
-    this.#finder = new Finder(host)
-    this.#creator = new Creator(host)
+    this.#acquisition = new Acquisition(this.#host)
+    this.#detached = new Detached(this.#host)
+    this.#mounts = new SessionMounts({
+      run: (script, { as, limitMs }) =>
+        runScript(this.e2b, script, { limitMs, user: as === 'root' ? 'root' : undefined }),
+      writeAsRoot: (path, content) => writeRootFile(this.e2b, path, content),
+      list: () => this.mounts,
+      warn: (message, error) => this.#warn('MOUNTS_STALE', message, error),
+    })
   }
 
   /**
@@ -131,70 +152,81 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
 
   // Acquisition, as the base class orchestrates it
 
-  /** Wraps the base class's start with an end that `stop` and `destroy` can bring about. */
+  /**
+   * Wraps the base class's start with an end that `stop` and `destroy` can bring about.
+   * @throws E2BSandboxError `DESTROYED` after `destroy`, `ABORTED`; whatever else is thrown is typed too
+   */
   override async _start(options?: SandboxStartOptions): Promise<SandboxStartResult | void> {
     const callerSignal = options?.abortSignal
     if (callerSignal?.aborted) throw abortedError('Starting the sandbox', callerSignal.reason)
     if (this.status === 'running') return super._start(options)
-    if (this.#starting !== undefined) {
+    this.#assertNotDestroyed()
+    if (this.#start.isUnderway) {
       const shared = super._start()
       return callerSignal === undefined
         ? shared
         : this.#explained('Starting the sandbox', () => abortable(shared, callerSignal))
     }
-    const starting = new AbortController()
-    this.#starting = starting
-    const signal = callerSignal === undefined ? starting.signal : AbortSignal.any([callerSignal, starting.signal])
-    try {
-      return await super._start({ ...options, abortSignal: signal })
-    } catch (error) {
-      if (signal.aborted) {
-        this.#abandoning = this.#abandonStart()
-        throw abortedError('Starting the sandbox', signal.reason)
-      }
-      const failure = this.#redacted(error)
-      this.#finder.land({ kind: 'failed', error: failure })
-      throw failure
-    } finally {
-      this.#starting = undefined
-    }
+    return this.#start.run(
+      callerSignal,
+      async (signal) => {
+        try {
+          return await super._start({ ...options, abortSignal: signal })
+        } catch (error) {
+          const failure = this.#redacted(error)
+          if (!signal.aborted) this.#acquisition.failed(failure)
+          // The base class waits for a destroy under way before it refuses.
+          this.#assertNotDestroyed(failure)
+          throw failure
+        }
+      },
+      () => {
+        this.#abandoning = this.#acquisition.abandoned()
+      },
+    )
   }
 
-  protected override async find(options?: SandboxStartOptions): Promise<Sandbox | undefined> {
-    const signal = signalOf(options)
-    let prepared: PreparedCreate | undefined
-    let found: Sandbox | undefined
-    try {
-      found = await this.#finder.find(this.#sandboxId ?? this.#options.sandboxId, signal, {
-        waking: (sandboxId) => {
-          this.#sandboxId = sandboxId
-        },
-        lookingUp: () => {
-          if (this.#options.overlapLookup && this.#usesLadder()) prepared = this.#creator.prepare(signal)
-        },
-      })
-    } catch (error) {
-      await prepared?.cancel()
-      throw error
-    }
-    if (found === undefined) this.#prepared = prepared
-    else await prepared?.cancel()
-    return found
+  /** @throws E2BSandboxError `DESTROYED`, and as `start` */
+  override async ensureRunning(): Promise<void> {
+    this.#assertNotDestroyed()
+    await super.ensureRunning()
   }
 
-  protected override connect(existing: Sandbox): Promise<void> {
+  protected override find(options?: SandboxStartOptions): Promise<Sandbox | undefined> {
+    return this.#acquisition.find({
+      known: this.#known(),
+      signal: signalOf(options),
+      mayPrepare: this.#usesLadder(),
+      waking: (sandboxId) => {
+        this.#sandboxId = sandboxId
+      },
+    })
+  }
+
+  protected override async connect(existing: Sandbox): Promise<void> {
     this.#attach(existing)
-    this.#finder.land({ kind: 'sandbox', sandboxId: existing.sandboxId })
-    return Promise.resolve()
+    this.#acquisition.landed(existing.sandboxId)
+    await this.#mounts.dropStale()
   }
 
   protected override async create(options?: SandboxStartOptions): Promise<void> {
-    const { boot, made } = await this.#createNew(signalOf(options))
+    const { boot, made } = await this.#acquisition.create(this.#ownResolution(), signalOf(options))
     this.#lastBoot = boot
-    this._resolvedTemplateId = boot.ref
+    const fromCheckpoint = boot.rung === 'checkpoint' || boot.rung === 'seed-checkpoint'
+    if (!fromCheckpoint) this._resolvedTemplateId = boot.ref
     this.#attach(made.sandbox)
-    this.#finder.land({ kind: 'sandbox', sandboxId: made.sandbox.sandboxId })
-    if (this.#options.idIsShared) this.#converging = this.#converge(made)
+    this.#acquisition.landed(made.sandbox.sandboxId)
+    this.#acquisition.converge(
+      made,
+      (older) => {
+        this.#attach(older)
+        this.#lastBoot = undefined
+      },
+      (error) =>
+        this.#warn('SANDBOX_RIVALS_UNKNOWN', `It could not be checked whether '${this.id}' has other sandboxes`, error),
+    )
+    // What was mounted when the snapshot was taken belongs to another session.
+    if (fromCheckpoint) await this.#mounts.dropStale()
   }
 
   // Extension points
@@ -214,41 +246,19 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
    * what sandboxes are created from, and {@link buildDefaultTemplate} is called once where it cannot be booted.
    */
   protected async resolveTemplate(): Promise<string> {
-    this._resolvedTemplateId ??= (
-      await resolveTemplate(this.#options.template, {
-        api: this.#connection().templates,
-        signal: this.#starting?.signal,
-        onEvent: (event) => this.#emit(event),
-        buildTimeoutMs: this.#options.buildTimeoutMs,
-        strictTemplate: this.#options.strictTemplate,
-        waitUntil: this.#options.waitUntil,
-        lease: this.#options.lease,
-      })
-    ).ref
+    this._resolvedTemplateId ??= await resolveConfigured(this.#host, this.#start.signal)
     return this._resolvedTemplateId
   }
 
   /** Builds the default template, at the size the configured one asks for, whether or not it exists; answers its ref. */
-  protected async buildDefaultTemplate(): Promise<string> {
-    const { id, template, resources } = createDefaultMountableTemplate(requestedResources(this.#options.template))
-    const { ref } = await ensureTemplate(
-      { ref: `${id}:default`, template, buildResources: resources },
-      {
-        api: this.#connection().templates,
-        force: true,
-        signal: this.#starting?.signal,
-        onEvent: (event) => this.#emit(event),
-        buildTimeoutMs: this.#options.buildTimeoutMs,
-        lease: this.#options.lease,
-      },
-    )
-    return ref
+  protected buildDefaultTemplate(): Promise<string> {
+    return buildDefault(this.#host, this.#start.signal)
   }
 
   // End of life
 
   override async _stop(): Promise<void> {
-    this.#abortStart('stop')
+    this.#start.end('stop')
     await super._stop()
   }
 
@@ -258,8 +268,9 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
    */
   override async stop(): Promise<void> {
     await this.#endStart('stop')
+    if (this._sandbox !== null) await this.#mounts.dropAll()
     for (const sandboxId of await this.#ownSandboxes()) {
-      await unlessGone(() => this.#connection().sandboxes.pause(sandboxId))
+      await this.#detached.pause(sandboxId)
       this.#emit({ type: 'sandbox-stopped', sandboxId })
     }
     this._sandbox = null
@@ -267,19 +278,20 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   }
 
   override async _destroy(): Promise<void> {
-    this.#abortStart('destroy')
+    this.#start.end('destroy')
     await super._destroy()
   }
 
   /**
    * Kills the sandbox, paused or running. A start in flight is aborted, and what it may still create is killed too. Not
-   * started here, the sandboxes of the `sandboxId` or `id` option are looked up and killed.
+   * started here, the sandboxes of the `sandboxId` or `id` option are looked up and killed. This instance starts no more.
    */
   override async destroy(): Promise<void> {
     await this.#endStart('destroy')
     await this.#abandoning
     for (const sandboxId of await this.#ownSandboxes()) {
-      await this.#connection().sandboxes.kill(sandboxId)
+      await this.#detached.kill(sandboxId)
+      this.#acquisition.destroyed()
       this.#emit({ type: 'sandbox-destroyed', sandboxId })
     }
     this._sandbox = null
@@ -294,13 +306,15 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
    * Runs a command in a login shell and waits for its end. Arguments are quoted, the command is not. It has no stdin, no
    * time limit unless `timeout` is given, and all its output is kept unless `maxRetainedBytes` is. A non-zero exit, a
    * timeout and an abort are results, told apart by `endedBy`.
-   * @throws E2BSandboxError `ABORTED` where the signal fired before the command began
+   * @throws E2BSandboxError `ABORTED` where the signal fired before the command began, `INVALID_OPTION` for an option
+   * that is malformed or unknown
    */
   override async executeCommand(
     command: string,
     args: string[] = [],
     options: ExecuteCommandOptions = {},
   ): Promise<E2BCommandResult> {
+    assertCommandOptions(options)
     const line = [command, ...args.map(quoteShell)].join(' ')
     const handle = await this.processes.spawn(line, {
       ...options,
@@ -331,6 +345,33 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   }
 
   /**
+   * Mounts the bucket or container of a file system at a directory of the sandbox, which must be empty or absent. Mounted
+   * there already with the same configuration, it stays. The program is installed where the template lacks it; the
+   * credentials lie in a file only root can read until {@link unmount}. What fails is told in the result.
+   * @throws E2BSandboxError where the sandbox cannot be reached
+   */
+  override async mount(filesystem: WorkspaceFilesystem, mountPath: string): Promise<MountResult> {
+    return this.retryOnDead(() => this.#mounts.mount(filesystem, mountPath), { repeatable: true })
+  }
+
+  /**
+   * Unmounts what {@link mount} has mounted at a directory and removes its credentials. Other mounts are left alone.
+   * @throws E2BSandboxError `MOUNT_FAILED` where it stays mounted, `INVALID_OPTION` for a path that is none
+   */
+  override async unmount(mountPath: string): Promise<void> {
+    await this.retryOnDead(() => this.#mounts.unmount(mountPath), { repeatable: true })
+  }
+
+  /**
+   * Unmounts every mount {@link mount} has made, in this process or another, that is not at one of these paths. A start
+   * that connects does so with the workspace's paths where the workspace has mounts.
+   * @throws E2BSandboxError as {@link unmount}
+   */
+  async reconcileMounts(expectedMountPaths: string[]): Promise<void> {
+    await this.retryOnDead(() => this.#mounts.reconcile(expectedMountPaths), { repeatable: true })
+  }
+
+  /**
    * What is known of the sandbox, asked of E2B where one is known. Nothing is started or woken by it.
    */
   override async getInfo(): Promise<SandboxInfo> {
@@ -345,14 +386,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     const sandboxId = this.#sandboxId
     if (sandboxId === undefined) return known
     const info = await unlessGone(() => this.#connection().sandboxes.info(sandboxId))
-    if (info === undefined) return known
-    return {
-      ...known,
-      createdAt: info.startedAt,
-      ...(info.state === 'running' ? { timeoutAt: info.endAt } : {}),
-      resources: { cpuCores: info.cpuCount, memoryMB: info.memoryMB },
-      metadata: { ...info.metadata, ...known.metadata, state: info.state, templateId: info.templateId },
-    }
+    return describeSandbox(known, info)
   }
 
   override getInstructions(options: { requestContext?: RequestContext } = {}): string {
@@ -363,20 +397,33 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   }
 
   /**
-   * A sibling with the same configuration and its own identity. `sandboxId` is not inherited, `env` is added to that of
-   * this one, `idleTimeoutMinutes` becomes the timeout. No I/O.
+   * A sibling with the same configuration and its own identity: `sandboxId` and `checkpointName` are not inherited, `env`
+   * is added to that of this one, `idleTimeoutMinutes` becomes the timeout. E2B knows no acting user. No I/O.
    */
   clone(overrides: SandboxCloneOptions = {}): E2BSandbox {
-    const { id: _id, sandboxId: _sandboxId, ...inherited } = this.#input
-    const { id, sandboxId, env, workingDirectory, idleTimeoutMinutes } = overrides
-    return new this.constructor({
-      ...inherited,
-      env: { ...inherited.env, ...env },
-      ...(id === undefined ? {} : { id }),
-      ...(sandboxId === undefined ? {} : { sandboxId }),
-      ...(workingDirectory === undefined ? {} : { workingDirectory }),
-      ...(idleTimeoutMinutes === undefined ? {} : { timeout: Math.round(idleTimeoutMinutes * 60_000) }),
-    })
+    return new this.constructor(cloneOptions(this.#input, overrides))
+  }
+
+  // Checkpoints
+
+  /** True: {@link snapshot} writes checkpoints that sandboxes can be created from. */
+  override readonly supportsCheckpoints: boolean = true
+
+  /**
+   * Writes the checkpoint `checkpointName`, or one named like the `id` where there is none, from the running sandbox: its
+   * files, its memory and what runs. The one of before is replaced. A sandbox that does not run is started. While it is
+   * written the sandbox stands still; E2B may end it where that fails.
+   * @throws E2BSandboxError `CONFLICT`, `SERVICE_BUSY` and others as E2B answers
+   */
+  override async snapshot(): Promise<void> {
+    const name = this.#options.checkpointName ?? this.id
+    const startedAt = performance.now()
+    await this.retryOnDead(
+      () => this.#connection().sandboxes.snapshot(this.e2b.sandboxId, checkpointSnapshotName(name)),
+      { repeatable: true },
+    )
+    const durationMs = Math.round(performance.now() - startedAt)
+    this.#emit({ type: 'checkpoint-written', name, ref: checkpointRef(name), durationMs })
   }
 
   /**
@@ -388,20 +435,16 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
    * @throws E2BSandboxError for whatever else the SDK throws
    */
   async retryOnDead<T>(fn: () => Promise<T>, options: { repeatable?: boolean } = {}): Promise<T> {
-    await this.ensureRunning()
-    await this.#converging
-    const { sandboxId } = this.e2b
-    try {
-      return await fn()
-    } catch (error) {
-      const failure = await this.explain(error, 'Reaching the sandbox', sandboxId)
-      const mayRepeat = options.repeatable === true || errorCode(error) === 'SANDBOX_GONE'
-      // A start in flight waits for this call, which the start hook made: it could not end.
-      const isConfirmed = errorCode(failure) === 'SANDBOX_GONE' && this.#starting === undefined
-      if (!mayRepeat || !isConfirmed) throw failure
-    }
-    await this.#startAgain(sandboxId)
-    return this.#explained('Reaching the sandbox', fn)
+    return withRecovery(fn, options.repeatable === true, {
+      ready: async () => {
+        await this.ensureRunning()
+        await this.#acquisition.converging
+        return this.e2b.sandboxId
+      },
+      explain: (error, sandboxId) => this.explain(error, 'Reaching the sandbox', sandboxId),
+      isStarting: () => this.#start.isUnderway,
+      lost: (sandboxId) => this.#lost(sandboxId),
+    })
   }
 
   /**
@@ -444,90 +487,81 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     return this.resolveTemplate === E2BSandbox.prototype.resolveTemplate
   }
 
-  #createNew(signal: AbortSignal): Promise<NewSandbox> {
-    const prepared = this.#prepared
-    this.#prepared = undefined
-    if (this.#usesLadder()) return (prepared ?? this.#creator.prepare(signal)).go()
-    return this.#creator.createResolved(
-      {
-        resolve: () => this.resolveTemplate(),
-        buildDefault: () => {
-          this._resolvedTemplateId = undefined
-          return this.buildDefaultTemplate()
-        },
+  #ownResolution(): OwnResolution | undefined {
+    if (this.#usesLadder()) return undefined
+    return {
+      resolve: () => this.resolveTemplate(),
+      buildDefault: () => {
+        this._resolvedTemplateId = undefined
+        return this.buildDefaultTemplate()
       },
-      signal,
-    )
+    }
+  }
+
+  #assertNotDestroyed(cause?: Error): void {
+    if (this.status !== 'destroyed') return
+    throw new E2BSandboxError({
+      code: 'DESTROYED',
+      message: `Cannot start a destroyed sandbox: '${this.id}'`,
+      hint: 'Make a new E2BSandbox with the same options, or call stop() instead of destroy() to keep this one',
+      cause,
+    })
+  }
+
+  /** What to try before the logical id. */
+  #known(): KnownSandbox | undefined {
+    if (this.#sandboxId !== undefined) return { sandboxId: this.#sandboxId, origin: 'attached' }
+    const { sandboxId } = this.#options
+    return sandboxId === undefined ? undefined : { sandboxId, origin: 'option' }
   }
 
   #attach(sandbox: Sandbox): void {
     if (this._sandbox?.sandboxId !== sandbox.sandboxId) this.processes.forgetAll()
+    this.#mounts.expect()
     this._sandbox = sandbox
     this.#sandboxId = sandbox.sandboxId
   }
 
-  async #converge(made: Made): Promise<void> {
-    try {
-      const older = await this.#creator.converge(made, new AbortController().signal)
-      if (older === undefined) return
-      this.#attach(older)
-      this.#lastBoot = undefined
-    } catch (error) {
-      this.#emit({
-        type: 'warning',
-        code: 'SANDBOX_RIVALS_UNKNOWN',
-        message: `It could not be checked whether '${this.id}' has other sandboxes: ${String(this.#redacted(error))}`,
-      })
-    } finally {
-      this.#converging = undefined
-    }
-  }
-
-  /** Others that wait for this start may begin their own once nothing of it can arrive any more. */
-  async #abandonStart(): Promise<void> {
-    await this.#creator.settled()
-    this.#finder.land({ kind: 'abandoned' })
-  }
-
-  #abortStart(by: 'stop' | 'destroy'): void {
-    this.#starting?.abort(new E2BSandboxError({ code: 'ABORTED', message: `Starting the sandbox was ended by ${by}` }))
+  #warn(code: string, message: string, error: unknown): void {
+    this.#emit({ type: 'warning', code, message: `${message}: ${String(this.#redacted(error))}` })
   }
 
   /** For direct calls of stop and destroy; the base class's wrappers have waited already. */
   async #endStart(by: 'stop' | 'destroy'): Promise<void> {
-    this.#abortStart(by)
+    this.#start.end(by)
     await this._startPromise?.catch(() => undefined)
-    await this.#converging
+    await this.#acquisition.converging
   }
 
   /** The sandbox this instance knows; else, where others can know the logical id, every sandbox that carries it. */
   async #ownSandboxes(): Promise<readonly string[]> {
-    const known = this.#sandboxId ?? this.#options.sandboxId
-    if (known !== undefined) return [known]
+    const known = this.#known()
     // A start that failed for want of an API key has left nothing, and nothing could be asked without one.
     const neverConnected = this.#openConnection === undefined && this.status !== 'pending'
-    if (!this.#options.idIsShared || neverConnected) return []
-    const listed = await this.#connection().sandboxes.list({ [LOGICAL_ID_KEY]: this.id })
-    return listed.map(({ sandboxId }) => sandboxId)
+    if (known?.origin !== 'attached' && neverConnected) return []
+    return this.#detached.sandboxIds(known)
   }
 
-  async #startAgain(lostId: string): Promise<void> {
-    // Commands that fail together start it again together.
-    if (this._sandbox?.sandboxId === lostId && this.status === 'running') {
-      const reason = (await conditionOf(this.#connection().sandboxes, lostId)) === 'paused' ? 'paused' : 'gone'
-      if (reason === 'gone') this.#sandboxId = undefined
-      this._sandbox = null
-      this.status = 'stopped'
-      this.#emit({ type: 'sandbox-lost', sandboxId: lostId, reason })
-    }
-    await this.ensureRunning()
-    await this.#converging
+  /** Commands that fail together let go of it together. */
+  async #lost(sandboxId: string): Promise<void> {
+    if (this._sandbox?.sandboxId !== sandboxId || this.status !== 'running') return
+    const condition = await conditionOf(this.#connection().sandboxes, sandboxId)
+    const reason = condition === 'paused' ? 'paused' : 'gone'
+    if (this._sandbox?.sandboxId !== sandboxId || this.status !== 'running') return
+    if (reason === 'gone') this.#sandboxId = undefined
+    this._sandbox = null
+    this.status = 'stopped'
+    this.#emit({ type: 'sandbox-lost', sandboxId, reason })
   }
 
   async #portUrl(port: number): Promise<string | null> {
     assertPort(port)
-    await this.#converging
-    return this._sandbox === null ? null : portUrl(this._sandbox, port)
+    await this.#acquisition.converging
+    if (this._sandbox !== null) return portUrl(this.#connection().sdk, this._sandbox, port)
+    const isNamed = this.#options.idIsShared || this.#known() !== undefined
+    if (!isNamed || this.status === 'destroyed') return null
+    const [sandboxId] = await this.#ownSandboxes()
+    return sandboxId === undefined ? null : portUrl(this.#connection().sdk, sandboxId, port)
   }
 
   async #explained<T>(operation: string, fn: () => Promise<T>): Promise<T> {

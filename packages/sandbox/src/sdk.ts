@@ -1,5 +1,6 @@
 import {
   type CommandHandle,
+  ConnectionConfig,
   type ConnectionOpts,
   type ProcessInfo,
   Sandbox,
@@ -19,6 +20,8 @@ export interface SandboxApi {
   pause(sandboxId: string): Promise<boolean>
   /** False where it did not exist. */
   kill(sandboxId: string): Promise<boolean>
+  /** Takes a snapshot of a running sandbox under a name; one of that name is replaced. */
+  snapshot(sandboxId: string, name: string): Promise<void>
 }
 
 /** @param connection what the SDK needs to know the endpoint and the account */
@@ -39,12 +42,18 @@ export function createSandboxApi(connection: ConnectionOpts, redactor: Redactor)
         const pages = Sandbox.list({ ...connection, query: { metadata, state: ['running', 'paused'] } })
         const found: SandboxInfo[] = []
         while (pages.hasNext) found.push(...(await pages.nextItems(withSignal(signal))))
-        return found
+        // A server that knew nothing of the filter would have us resume, or kill, what is not ours.
+        const wanted = Object.entries(metadata)
+        return found.filter((info) => wanted.every(([key, value]) => info.metadata[key] === value))
       }),
     info: (sandboxId, signal) =>
       call(`Looking up sandbox ${sandboxId}`, () => Sandbox.getInfo(sandboxId, withSignal(signal))),
     pause: (sandboxId) => call(`Pausing sandbox ${sandboxId}`, () => Sandbox.pause(sandboxId, connection)),
     kill: (sandboxId) => call(`Killing sandbox ${sandboxId}`, () => Sandbox.kill(sandboxId, connection)),
+    snapshot: (sandboxId, name) =>
+      call(`Taking a snapshot of sandbox ${sandboxId}`, async () => {
+        await Sandbox.createSnapshot(sandboxId, { ...connection, name })
+      }),
   }
 }
 
@@ -59,6 +68,18 @@ export const connectSdkSandbox = (sandboxId: string, options: SandboxConnectOpts
 /** Public host name of a port, without scheme. No request. */
 export const portHost = (sandbox: Sandbox, port: number): string => sandbox.getHost(port)
 
+/** The same of a sandbox nobody is connected to. */
+export function detachedPortHost(connection: ConnectionOpts, sandboxId: string, port: number): string {
+  const config = new ConnectionConfig(connection)
+  return config.getHost(sandboxId, port, config.domain)
+}
+
+/** Where sandboxes are reached that no domain leads to; undefined for those of E2B's cloud. No request. */
+export function directUrl(connection: ConnectionOpts): string | undefined {
+  const { apiUrl, sandboxUrl } = new ConnectionConfig(connection)
+  return sandboxUrl ?? apiUrl
+}
+
 export interface StartProcessOptions {
   readonly cwd: string | undefined
   readonly envs: Record<string, string>
@@ -70,24 +91,43 @@ export interface StartProcessOptions {
 }
 
 /** Starts `command` in a login shell. Resolves as soon as it runs; rejects with the SDK's own errors. */
-export const startProcess = (sandbox: Sandbox, command: string, options: StartProcessOptions): Promise<CommandHandle> =>
-  sandbox.commands.run(command, {
-    background: true,
-    envs: options.envs,
-    stdin: options.stdin,
-    // The SDK's own default would end a background process after 60 seconds.
-    timeoutMs: options.limitMs,
-    onStdout: options.onStdout,
-    onStderr: options.onStderr,
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-  })
+export const startProcess = async (
+  sandbox: Sandbox,
+  command: string,
+  options: StartProcessOptions,
+): Promise<CommandHandle> =>
+  withoutHistory(
+    await sandbox.commands.run(command, {
+      background: true,
+      envs: options.envs,
+      stdin: options.stdin,
+      // The SDK's own default would end a background process after 60 seconds.
+      timeoutMs: options.limitMs,
+      onStdout: options.onStdout,
+      onStderr: options.onStderr,
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    }),
+  )
+
+const discard = (): void => undefined
+
+/**
+ * The SDK keeps the whole output of a process, although it has handed it on and nobody here reads it there: a server
+ * that logs for days would fill the memory of its host. A release of the SDK that keeps it elsewhere loses nothing by it.
+ */
+function withoutHistory(process: CommandHandle): CommandHandle {
+  for (const field of ['_stdout', '_stderr']) {
+    Object.defineProperty(process, field, { get: () => '', set: discard })
+  }
+  return process
+}
 
 /** Follows a running process from now on; earlier output is not repeated. */
-export const connectProcess = (
+export const connectProcess = async (
   sandbox: Sandbox,
   pid: number,
   output: Pick<StartProcessOptions, 'onStdout' | 'onStderr'>,
-): Promise<CommandHandle> => sandbox.commands.connect(pid, { ...output, timeoutMs: 0 })
+): Promise<CommandHandle> => withoutHistory(await sandbox.commands.connect(pid, { ...output, timeoutMs: 0 }))
 
 export const listProcesses = (sandbox: Sandbox): Promise<ProcessInfo[]> => sandbox.commands.list()
 
@@ -104,10 +144,53 @@ export async function processEnd(process: CommandHandle): Promise<ProcessEnd> {
   try {
     return { exitCode: (await process.wait()).exitCode }
   } catch (error) {
-    const isExit = error instanceof Error && error.name === 'CommandExitError'
-    if (isExit && 'exitCode' in error && typeof error.exitCode === 'number') return { exitCode: error.exitCode }
-    throw error
+    const end = exitOf(error)
+    if (end === undefined) throw error
+    return { exitCode: end.exitCode }
   }
+}
+
+export interface ScriptResult {
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a short script of our own to its end. A non-zero exit is a result; rejects with the SDK's own errors. */
+export async function runScript(
+  sandbox: Sandbox,
+  script: string,
+  options: { readonly user: string | undefined; readonly limitMs: number },
+): Promise<ScriptResult> {
+  const { user, limitMs } = options
+  try {
+    const end = await sandbox.commands.run(script, {
+      timeoutMs: limitMs,
+      requestTimeoutMs: limitMs,
+      ...(user === undefined ? {} : { user }),
+    })
+    return { exitCode: end.exitCode, stdout: end.stdout, stderr: end.stderr }
+  } catch (error) {
+    const end = exitOf(error)
+    if (end === undefined) throw error
+    return end
+  }
+}
+
+/** What the SDK throws where a command ended with another code than 0. */
+function exitOf(error: unknown): ScriptResult | undefined {
+  if (!(error instanceof Error) || error.name !== 'CommandExitError') return undefined
+  if (!('exitCode' in error) || typeof error.exitCode !== 'number') return undefined
+  const text = (key: string): string => {
+    const value: unknown = Reflect.get(error, key)
+    return typeof value === 'string' ? value : ''
+  }
+  return { exitCode: error.exitCode, stdout: text('stdout'), stderr: text('stderr') }
+}
+
+/** Writes a file of root's; rejects with the SDK's own errors. */
+export async function writeRootFile(sandbox: Sandbox, path: string, content: string): Promise<void> {
+  await sandbox.files.write(path, content, { user: 'root' })
 }
 
 export interface FileUpload {

@@ -57,7 +57,33 @@ describe('networking', () => {
     await sandbox.start()
     expect(await sandbox.networking.getPortUrl(3000)).toBe(`https://3000-${e2b.only.id}.${DOMAIN}`)
     await sandbox._stop()
+    expect(await sandbox.networking.getPortUrl(3000)).toBe(`https://3000-${e2b.only.id}.${DOMAIN}`)
+    expect(e2b.only).toMatchObject({ state: 'paused', connects: [] })
+    await sandbox._destroy()
     expect(await sandbox.networking.getPortUrl(3000)).toBeNull()
+  })
+
+  test('gives that of a sandbox started elsewhere, paused or not, and wakes nothing', async () => {
+    const e2b = platform()
+    const { id } = e2b.add({ state: 'paused', metadata: { 'mastra-sandbox-id': 'session-1' } })
+
+    expect(await sandboxOf({ id: 'session-1' }).networking.getPortUrl(3000)).toBe(`https://3000-${id}.${DOMAIN}`)
+    expect(await sandboxOf({ id: 'session-2' }).networking.getPortUrl(3000)).toBeNull()
+    expect(await sandboxOf().networking.getPortUrl(3000)).toBeNull()
+    expect(e2b.only).toMatchObject({ state: 'paused', connects: [] })
+  })
+
+  test.each([
+    ['http://127.0.0.1:4983', 'http://3000-sbx1.localhost:4983'],
+    ['http://localhost:80', 'http://3000-sbx1.localhost'],
+    ['http://[::1]:4983', 'http://3000-sbx1.localhost:4983'],
+    ['https://e2b.internal.example:8443', `https://3000-sbx1.${DOMAIN}`],
+    ['http://127.0.0.1.example.com', `https://3000-sbx1.${DOMAIN}`],
+  ])('below %s is %s', async (sandboxUrl, url) => {
+    const e2b = platform()
+    e2b.add({ metadata: { 'mastra-sandbox-id': 'session-1' } })
+
+    expect(await sandboxOf({ id: 'session-1', sandboxUrl }).networking.getPortUrl(3000)).toBe(url)
   })
 
   test.each([0, 65_536, 1.5, Number.NaN])('refuses the port %s', async (port) => {

@@ -1,5 +1,6 @@
+import { HttpResponse } from 'msw'
 import { describe, expect, test } from 'vitest'
-import { apiError, failure, platform, recorder, sandboxOf } from './support/index.ts'
+import { apiError, deferred, failure, platform, recorder, sandboxOf } from './support/index.ts'
 
 const session = { 'mastra-sandbox-id': 'session-1' }
 
@@ -50,9 +51,108 @@ describe('a start of a known logical id', () => {
       type: 'sandbox-duplicate',
       sandboxId: second.id,
       keptSandboxId: first.id,
+      killed: true,
+    })
+    expect(e2b.only.id).toBe(first.id)
+  })
+
+  test('leaves and reports what other software created under the same id', async () => {
+    const e2b = platform()
+    const first = e2b.add({ metadata: session, startedAt: new Date('2026-01-01') })
+    const foreign = e2b.add({ metadata: session, startedAt: new Date('2026-01-02') })
+    const { events, onEvent } = recorder()
+
+    await sandboxOf({ id: 'session-1', onEvent }).start()
+
+    expect(events).toContainEqual({
+      type: 'sandbox-duplicate',
+      sandboxId: foreign.id,
+      keptSandboxId: first.id,
       killed: false,
     })
     expect(e2b.sandboxes.size).toBe(2)
+  })
+
+  test('has its sandbox where one too many cannot be killed', async () => {
+    const e2b = platform()
+    const first = e2b.add({ metadata: { ...session, 'warmbox-attempt-id': '0mx2r86b3-aaa' } })
+    e2b.add({ metadata: { ...session, 'warmbox-attempt-id': '0mx2r86b4-bbb' } })
+    e2b.fail('DELETE', /^\/sandboxes/, () => apiError(500, 'no'))
+    const { events, onEvent } = recorder()
+    const sandbox = sandboxOf({ id: 'session-1', onEvent })
+
+    await sandbox.start()
+
+    expect(sandbox.sandboxId).toBe(first.id)
+    expect(events).toContainEqual(expect.objectContaining({ type: 'warning', code: 'SANDBOX_MAY_REMAIN' }))
+    expect(events).toContainEqual(expect.objectContaining({ type: 'sandbox-duplicate', killed: false }))
+  })
+
+  test('takes no sandbox that a server without filters lists too', async () => {
+    const e2b = platform()
+    const other = e2b.add({ metadata: { 'mastra-sandbox-id': 'session-2' } })
+    e2b.faults.push(({ method, path }) => {
+      if (method !== 'GET' || path !== '/v2/sandboxes') return undefined
+      const { id, metadata } = other
+      return HttpResponse.json([
+        {
+          sandboxID: id,
+          templateID: 't',
+          clientID: 'c',
+          envdVersion: '0.6.13',
+          metadata,
+          state: 'running',
+          startedAt: '2026-01-01T00:00:00Z',
+          endAt: '2026-01-01T01:00:00Z',
+          cpuCount: 2,
+          memoryMB: 1024,
+          diskSizeMB: 1,
+        },
+      ])
+    })
+    const sandbox = sandboxOf({ id: 'session-1' })
+
+    await sandbox.start()
+
+    expect(sandbox.sandboxId).not.toBe(other.id)
+    expect(other.connects).toEqual([])
+  })
+
+  test('waits for a sandbox in transition', async () => {
+    const e2b = platform()
+    const running = e2b.add({ metadata: session, state: 'paused' })
+    e2b.fail('POST', /connect$/, () => apiError(409, 'in transition'), 2)
+    const sandbox = sandboxOf({ id: 'session-1' })
+
+    await sandbox.start()
+
+    expect(sandbox.sandboxId).toBe(running.id)
+    expect(running.connects).toHaveLength(1)
+  })
+
+  test('gives up a paused sandbox that E2B cannot resume, and replaces it', async () => {
+    const e2b = platform()
+    const broken = e2b.add({ metadata: { ...session, 'warmbox-attempt-id': '0mx2r86b3-aaa' }, state: 'paused' })
+    e2b.faults.push(({ path }) =>
+      path === `/v2/sandboxes/${broken.id}/connect` ? apiError(400, 'no memory snapshot') : undefined,
+    )
+    const { events, onEvent } = recorder()
+    const sandbox = sandboxOf({ id: 'session-1', onEvent })
+
+    expect(await sandbox.start()).toEqual({ outcome: 'created' })
+    await sandbox.executeCommand('true')
+
+    expect(e2b.only.id).toBe(sandbox.sandboxId)
+    expect(events).toContainEqual(expect.objectContaining({ type: 'sandbox-unusable', sandboxId: broken.id }))
+  })
+
+  test('fails where a running sandbox refuses what is asked of it', async () => {
+    const e2b = platform()
+    e2b.add({ metadata: session })
+    e2b.fail('POST', /connect$/, () => apiError(400, 'timeout beyond the plan'))
+
+    expect(await failure(sandboxOf({ id: 'session-1' }).start())).toMatchObject({ code: 'BAD_REQUEST' })
+    expect(e2b.sandboxes.size).toBe(1)
   })
 
   test('goes on to the next one where the first is gone by then', async () => {
@@ -102,17 +202,28 @@ describe('a start of a given sandbox', () => {
     expect(sandbox.sandboxId).toBe(other.id)
   })
 
-  test.each([401, 409, 429, 500, 503])('fails closed where the connect is answered %i', async (status) => {
+  test.each([400, 401, 409, 429, 500, 503])('fails closed where the connect is answered %i', async (status) => {
     const e2b = platform()
-    const running = e2b.add()
-    e2b.fail('POST', /connect$/, () => apiError(status, 'no'))
-    const sandbox = sandboxOf({ sandboxId: running.id, id: 'session-1' })
+    const paused = e2b.add({ metadata: session, state: 'paused' })
+    e2b.fail('POST', /connect$/, () => apiError(status, 'no'), Number.POSITIVE_INFINITY)
+    const clock = { now: () => Date.now(), sleep: () => Promise.resolve() }
+    const sandbox = sandboxOf({ sandboxId: paused.id, id: 'session-1', clock })
 
     await failure(sandbox.start())
 
     expect(sandbox.status).toBe('error')
-    expect(e2b.paths('GET')).toEqual([])
-    expect(e2b.sandboxes.size).toBe(1)
+    expect(e2b.paths('GET')).toEqual([`/sandboxes/${paused.id}`])
+    expect(e2b.only.state).toBe('paused')
+  })
+
+  test.each(['start', 'stop', 'destroy'] as const)('that carries another id refuses to %s', async (method) => {
+    const e2b = platform()
+    const other = e2b.add({ metadata: { 'mastra-sandbox-id': 'session-2' }, state: 'paused' })
+    const sandbox = sandboxOf({ sandboxId: other.id, id: 'session-1' })
+
+    expect(await failure(sandbox[method]())).toMatchObject({ code: 'SANDBOX_FOREIGN', hint: expect.any(String) })
+
+    expect(e2b.only).toMatchObject({ id: other.id, state: 'paused', connects: [] })
   })
 })
 
@@ -130,6 +241,12 @@ describe('several starts of one logical id', () => {
 
   test('of different accounts make one each', async () => {
     const e2b = platform()
+    const bothLookedUp = deferred()
+    e2b.faults.push(async ({ method }) => {
+      if (e2b.paths('GET').filter((path) => path === '/v2/sandboxes').length >= 2) bothLookedUp.resolve()
+      if (method === 'POST') await bothLookedUp.promise
+      return undefined
+    })
 
     await Promise.all([
       sandboxOf({ id: 'session-1' }).start(),

@@ -76,6 +76,20 @@ describe('stop', () => {
     expect(sandbox.status).toBe('error')
   })
 
+  test('of a sandbox in transition is asked for until it is paused', async () => {
+    const e2b = platform()
+    const sandbox = sandboxOf({ clock: { now: () => Date.now(), sleep: () => Promise.resolve() } })
+    await sandbox.start()
+    e2b.fail('POST', /pause$/, () => apiError(409, 'being snapshot'), 2)
+    await sandbox._stop()
+    expect(e2b.only.state).toBe('paused')
+
+    await sandbox.start()
+    e2b.fail('POST', /pause$/, () => apiError(409, 'being snapshot'), Number.POSITIVE_INFINITY)
+    expect(await failure(sandbox._stop())).toMatchObject({ code: 'CONFLICT' })
+    expect(e2b.only.state).toBe('running')
+  })
+
   test('of a session started elsewhere pauses it without waking anything', async () => {
     const e2b = platform()
     const elsewhere = e2b.add({ metadata: session })
@@ -100,7 +114,12 @@ describe('destroy', () => {
     expect(sandbox.status).toBe('destroyed')
     expect(sandbox.sandboxId).toBeUndefined()
     expect(eventTypes(events).at(-1)).toBe('sandbox-destroyed')
-    await expect(sandbox.start()).rejects.toThrow('Cannot start a destroyed sandbox')
+    for (const start of [() => sandbox.start(), () => sandbox.executeCommand('true')]) {
+      expect(await failure(start())).toMatchObject({
+        code: 'DESTROYED',
+        hint: expect.stringContaining('new E2BSandbox'),
+      })
+    }
   })
 
   test('kills a paused sandbox too', async () => {

@@ -238,7 +238,9 @@ export class FakeE2B {
     })
     sandbox.processes.set(process.pid, process)
     const response = process.events()
-    this.onStart(process, sandbox)
+    // The search for the children of a killed process, which has none here.
+    if (process.command.includes('/proc/[0-9]*/environ')) process.exit(0)
+    else this.onStart(process, sandbox)
     return response
   }
 

@@ -6,8 +6,13 @@ export { failedStream, FakeProcess } from './fake-process.ts'
 
 export const connection = { apiKey: API_KEY, domain: DOMAIN }
 
-/** A fake platform on which the template `warm:v1` is ready. */
+/**
+ * A fake platform on which the template `warm:v1` is ready. What this process remembers of sandboxes created before does
+ * not count on it.
+ */
 export function platform(): FakeE2B {
+  const creates: unknown = Reflect.get(globalThis, Symbol.for('warmbox.sandbox.creates'))
+  if (creates instanceof Map) creates.clear()
   const e2b = new FakeE2B().install()
   e2b.ready.add('warm:v1')
   return e2b
