@@ -2,10 +2,13 @@ import { parseArgs } from 'node:util'
 import { createEmulator } from './emulator.ts'
 import { EmulatorError } from './errors.ts'
 
-const USAGE = `Usage: warmbox-e2b-emulator [--port <number>] [--seed <text>] [--runtime auto|real|scripted]
+const USAGE = `Usage: warmbox-e2b-emulator [--port <number>] [--seed <text>] [--runtime auto|real|scripted | --unsafe-host]
 
 Serves the E2B API on 127.0.0.1 and prints the variables that point an E2B SDK at it. Ctrl-C ends it and removes
-what it put on this machine.`
+what it put on this machine.
+
+  --unsafe-host  For Linux machines that cannot isolate processes: commands of sandboxes run UNCONFINED as you.
+                 They can read, change and delete whatever you can, and absolute paths in them are your machine's.`
 
 /** Runs the command line; returns the exit code once the emulator is closed. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -44,14 +47,20 @@ function parse(argv: readonly string[]) {
         help: { type: 'boolean', short: 'h', default: false },
         port: { type: 'string', default: '0' },
         seed: { type: 'string' },
-        runtime: { type: 'string', default: 'auto' },
+        runtime: { type: 'string' },
+        'unsafe-host': { type: 'boolean', default: false },
       },
     })
     if (values.help) return USAGE
     const port = Number(values.port)
     if (!Number.isInteger(port) || port < 0 || port > 65_535) return `--port must be a port number, not ${values.port}`
-    const runtime = RUNTIMES.find((name) => name === values.runtime)
-    if (runtime === undefined) return `--runtime must be one of ${RUNTIMES.join(', ')}, not ${values.runtime}`
+    if (values['unsafe-host']) {
+      if (values.runtime !== undefined) return '--unsafe-host is a runtime of its own; leave out --runtime'
+      return { port, runtime: 'unsafe-host', seed: values.seed } as const
+    }
+    const { runtime: name = 'auto' } = values
+    const runtime = RUNTIMES.find((known) => known === name)
+    if (runtime === undefined) return `--runtime must be one of ${RUNTIMES.join(', ')}, not ${name}`
     return { port, runtime, seed: values.seed }
   } catch (error) {
     return `${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`

@@ -37,7 +37,7 @@ export interface Emulator {
   listen(options?: ListenOptions): Promise<LoopbackServer>
   readonly control: EmulatorControl
   /** What plays the machines; `undecided` until the first request or {@link ready}. */
-  readonly runtime: { readonly kind: 'real' | 'scripted' | 'undecided'; readonly reason: string }
+  readonly runtime: { readonly kind: Runtime['kind'] | 'undecided'; readonly reason: string }
   /** Decides on the runtime now. Rejects with {@link EmulatorError} where the one asked for cannot work. */
   ready(): Promise<void>
   /** Ends builds, sandboxes and servers, and removes what was put on the host. Idempotent. */

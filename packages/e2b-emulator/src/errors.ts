@@ -1,5 +1,7 @@
 export type EmulatorErrorCode =
-  /** `runtime: 'real'` was asked for and this machine cannot do it. */
+  /** `runtime: 'unsafe-host'` was asked for by root. */
+  | 'UNSAFE_AS_ROOT'
+  /** `runtime: 'real'` or `'unsafe-host'` was asked for and this machine cannot do it. */
   | 'RUNTIME_UNAVAILABLE'
   /** An option has a value it may not have. */
   | 'INVALID_OPTION'

@@ -8,13 +8,14 @@ import { randomIdentifierSource, seededIdentifierSource } from './platform/ident
 import type { Limits } from './platform/platform.ts'
 import type { Runtime } from './runtime/port.ts'
 
-export type RuntimeChoice = 'real' | 'scripted' | 'auto' | Runtime
+export type RuntimeChoice = 'real' | 'scripted' | 'auto' | 'unsafe-host' | Runtime
 
 export interface EmulatorOptions {
   /**
    * What plays the virtual machines. `real`: processes in namespaces, or a typed error where the machine allows none.
    * `scripted`: answers from tables. `auto`: real where possible, else scripted, with the reason in `emulator.runtime`.
-   * Default `auto`.
+   * `unsafe-host`: plain processes of this user that nothing confines, for Linux machines without namespaces; as root a
+   * typed error. Only ever used where it is named. Default `auto`.
    */
   readonly runtime?: RuntimeChoice
   /** Default: wall time. */

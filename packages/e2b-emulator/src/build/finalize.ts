@@ -12,6 +12,9 @@ const CONFIGURE = [
 export async function finalizeFiles(build: BuildMachine, record: BuildRecord): Promise<void> {
   const marker = `TEMPLATE_ID=${record.templateId}\nBUILD_ID=${record.id}\n`
   await build.machine.files.write('/.e2b', new Blob([marker]).stream(), 'root', { mode: 0o644 })
+  // These paths would be the host's.
+  if (!build.machine.confined)
+    return build.log.write('warn', 'shared directories stay as they are: this machine is not confined')
   const end = await runCommand(build, { ...asRoot, command: CONFIGURE })
   // A runtime may share these directories with the host, read-only; the template is usable all the same.
   if (!end.ok) build.log.write('warn', `shared directories could not be opened: ${end.status}`)

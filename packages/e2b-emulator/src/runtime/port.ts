@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
  * scripted runtime (answers from tables) implement it.
  */
 export interface Runtime {
-  readonly kind: 'real' | 'scripted'
+  readonly kind: 'real' | 'scripted' | 'unsafe-host'
   /** One sentence on what was found and chosen, for a person. */
   readonly description: string
   /** The image every `fromImage` build starts from. The name of the image is only recorded. */
@@ -39,6 +39,8 @@ export interface MachineOptions {
 
 export interface Machine {
   readonly id: string
+  /** Absolute paths in commands lead into the machine. False where nothing keeps them from the host's files. */
+  readonly confined: boolean
   /** Rejects with {@link RuntimeError} (`user-unknown`, `directory-missing`, `command-missing`, `not-scripted`) before anything ran. */
   spawn(options: SpawnOptions): Promise<MachineProcess>
   readonly files: MachineFiles

@@ -5,6 +5,7 @@ import type { Runtime } from './port.ts'
 import { createRealRuntime } from './real/index.ts'
 import { probeNamespaces } from './real/probe.ts'
 import { createScriptedRuntime } from './scripted/index.ts'
+import { createUnsafeHostRuntime } from './unsafe-host/index.ts'
 import { unreachable } from '../unreachable.ts'
 
 export interface SelectedRuntime {
@@ -19,12 +20,16 @@ export interface RuntimeSurroundings {
   readonly now: () => Date
 }
 
-/** Turns the choice into a runtime. Processes never run outside a namespace, whatever was chosen. */
+/** Turns the choice into a runtime. Processes run outside a namespace only where that was chosen by its name. */
 export async function selectRuntime(choice: RuntimeChoice, around: RuntimeSurroundings): Promise<SelectedRuntime> {
   if (typeof choice === 'object') return { runtime: choice, reason: choice.description }
   switch (choice) {
     case 'scripted':
       return scripted('scripted was chosen', around)
+    case 'unsafe-host': {
+      const runtime = createUnsafeHostRuntime(await runtimeOptions(around))
+      return { runtime, reason: runtime.description }
+    }
     case 'real':
     case 'auto': {
       const probe = await probeNamespaces()
@@ -45,9 +50,11 @@ function scripted(why: string, { now }: RuntimeSurroundings): SelectedRuntime {
 }
 
 async function real(around: RuntimeSurroundings): Promise<SelectedRuntime> {
-  const runtime = await createRealRuntime({
-    dataDirectory: join(await around.dataDirectory(), 'runtime'),
-    certificateAuthorities: around.certificateAuthorities,
-  })
+  const runtime = await createRealRuntime(await runtimeOptions(around))
   return { runtime, reason: runtime.description }
 }
+
+const runtimeOptions = async ({ dataDirectory, certificateAuthorities }: RuntimeSurroundings) => ({
+  dataDirectory: join(await dataDirectory(), 'runtime'),
+  certificateAuthorities,
+})

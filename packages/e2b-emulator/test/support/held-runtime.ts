@@ -29,6 +29,7 @@ export function createHeldRuntime(...[options]: Parameters<typeof createScripted
   }
   const held = (machine: Machine): Machine => ({
     id: machine.id,
+    confined: machine.confined,
     files: machine.files,
     spawn: (spawned) => machine.spawn(spawned),
     connect: (port) => machine.connect(port),

@@ -25,6 +25,7 @@ export function recordedRuntime(runtime: Runtime, records: Records, clock: Clock
 
 class RecordedMachine implements Machine {
   readonly id: string
+  readonly confined: boolean
   readonly files: MachineFiles
   readonly #machine: Machine
   readonly #records: Records
@@ -34,6 +35,7 @@ class RecordedMachine implements Machine {
 
   constructor(machine: Machine, records: Records, clock: Clock) {
     this.id = machine.id
+    this.confined = machine.confined
     this.files = machine.files
     this.#machine = machine
     this.#records = records

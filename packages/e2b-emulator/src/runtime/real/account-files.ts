@@ -1,8 +1,7 @@
 /** The base image's own configuration, where the host's would be wrong or must not be shown. */
 
-/** Every user is the same id where the host maps only one (see user-namespace.ts). */
-export function accountFiles(singleUser: boolean): Readonly<Record<string, string>> {
-  const id = singleUser ? 0 : 1000
+/** `id`: of the default user; that of root where the host maps only one (see user-namespace.ts). */
+export function accountFiles(id: number): Readonly<Record<string, string>> {
   return {
     passwd: [
       'root:x:0:0:root:/root:/bin/bash',

@@ -6,7 +6,7 @@ import { findOnHost } from './commands.ts'
 import { deviceFiles, type Storage } from './mount-plan.ts'
 import { placeNode } from './node-installation.ts'
 import { createPlanter, type Planter } from './planter.ts'
-import { becomeRoot, recordDirectory, shims } from './shims.ts'
+import { becomeRoot, confinedShims, recordDirectory } from './shims.ts'
 import type { HostLayout, Tree } from './trees.ts'
 import type { UserNamespace } from './user-namespace.ts'
 
@@ -66,7 +66,7 @@ function writeRoot(planter: Planter, layout: HostLayout): void {
 
 function writeConfiguration(planter: Planter, options: BaseImageOptions): void {
   copyHostFiles(planter)
-  for (const [name, content] of Object.entries(accountFiles(options.userNamespace.singleUser)))
+  for (const [name, content] of Object.entries(accountFiles(options.userNamespace.singleUser ? 0 : 1000)))
     planter.file(`/etc/${name}`, content, { mode: name.endsWith('shadow') ? 0o640 : 0o644 })
   for (const [name, content] of Object.entries(homeFiles)) {
     planter.file(`/etc/skel/${name}`, content)
@@ -124,7 +124,7 @@ function openProgramDirectories(planter: Planter, layout: HostLayout): void {
 }
 
 function writeShims(planter: Planter, singleUser: boolean): void {
-  for (const shim of shims)
+  for (const shim of confinedShims)
     if (shim.when === 'always' || findOnHost(shim.name) === undefined)
       planter.file(`/usr/local/bin/${shim.name}`, shim.script, { mode: 0o755 })
   const setpriv = findOnHost('setpriv')

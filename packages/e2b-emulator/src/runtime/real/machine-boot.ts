@@ -65,3 +65,16 @@ async function copyImage(workspace: Workspace, directory: string, layer: string)
   )
   await workspace.runInside(['sh', '-ec', copies.join('; '), 'warmbox', directory, layer])
 }
+
+/** What the machine's files are now, as a layer; whoever asks has stopped what could change them. */
+export async function copyFiles(workspace: Workspace, { directory }: BootedMachine): Promise<string> {
+  const layer = workspace.allocate('layer')
+  const copies = workspace.plan.trees.map(({ key }) => `cp -a --reflink=auto "$1/${key}/u" "$2/${key}"`)
+  try {
+    await workspace.runInside(['sh', '-ec', `mkdir "$2"; ${copies.join('; ')}`, 'warmbox', directory, layer])
+    return layer
+  } catch (error) {
+    workspace.discard(layer)
+    throw error
+  }
+}

@@ -10,36 +10,33 @@ import {
 import type { LoopbackAddress } from './agent/contract.ts'
 import type { MachineChannel } from './channel.ts'
 import { createMachineFiles } from './machine-files.ts'
-import type { BootedMachine } from './machine-boot.ts'
 import { spawnInMachine } from './machine-process.ts'
-import type { Workspace } from './workspace.ts'
 
-export interface RealMachineHooks {
-  /** Makes an image of the layer that was just copied. */
-  keepLayer(layer: string): Promise<ImageId>
-  /** The machine is gone. */
-  ended(): void
+/** What a machine is made of. */
+export interface MachineBody {
+  readonly channel: MachineChannel
+  /** An image of its files as they are; nothing runs meanwhile. */
+  copyFiles(): Promise<ImageId>
+  /** Ends every process and lets go of the files. */
+  discard(): Promise<void>
 }
 
-/** A machine: namespaces, a root of its own, and the program inside that does what it is asked. */
+/** A machine of real processes: the program beside them does what it is asked. */
 export class RealMachine implements Machine {
   readonly id: string
+  readonly confined = true
   readonly files: MachineFiles
-  readonly #workspace: Workspace
-  readonly #booted: BootedMachine
+  readonly #body: MachineBody
   readonly #channel: MachineChannel
-  readonly #hooks: RealMachineHooks
   #paused = false
   #freezers = 0
   #ending: Promise<void> | undefined
 
-  constructor(workspace: Workspace, booted: BootedMachine, id: string, hooks: RealMachineHooks) {
+  constructor(id: string, body: MachineBody) {
     this.id = id
-    this.#workspace = workspace
-    this.#booted = booted
-    this.#channel = booted.vessel.channel
-    this.#hooks = hooks
-    this.files = createMachineFiles(booted.vessel.channel)
+    this.#body = body
+    this.#channel = body.channel
+    this.files = createMachineFiles(body.channel)
   }
 
   spawn(options: SpawnOptions) {
@@ -59,24 +56,16 @@ export class RealMachine implements Machine {
   }
 
   async snapshot(): Promise<ImageId> {
-    const layer = this.#workspace.allocate('layer')
-    const { trees } = this.#workspace.plan
-    const copies = trees.map(({ key }) => `cp -a --reflink=auto "$1/${key}/u" "$2/${key}"`)
-    const script = `mkdir "$2"; ${copies.join('; ')}`
     await this.#freeze()
     try {
-      await this.#workspace.runInside(['sh', '-ec', script, 'warmbox', this.#booted.directory, layer])
-    } catch (error) {
-      this.#workspace.discard(layer)
-      throw error
+      return await this.#body.copyFiles()
     } finally {
       await this.#thaw()
     }
-    return this.#hooks.keepLayer(layer)
   }
 
   destroy(): Promise<void> {
-    this.#ending ??= this.#end()
+    this.#ending ??= this.#body.discard()
     return this.#ending
   }
 
@@ -116,11 +105,6 @@ export class RealMachine implements Machine {
     this.#freezers--
     // A machine that ended meanwhile has nothing left to continue.
     if (this.#freezers === 0 && this.#ending === undefined) await this.#channel.request('thaw', null)
-  }
-
-  async #end(): Promise<void> {
-    await this.#booted.discard()
-    this.#hooks.ended()
   }
 }
 

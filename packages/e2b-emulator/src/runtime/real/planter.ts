@@ -15,7 +15,11 @@ export interface Planter {
 }
 
 /** `directory`: the layer's directory on the host. */
-export function createPlanter(directory: string, trees: readonly Tree[], userNamespace: UserNamespace): Planter {
+export function createPlanter(
+  directory: string,
+  trees: readonly Tree[],
+  userNamespace: Pick<UserNamespace, 'own'>,
+): Planter {
   const byDepth = trees.toSorted((a, b) => b.target.length - a.target.length)
   const locate = (path: string) => {
     const tree = byDepth.find(({ target }) => target === '/' || path === target || path.startsWith(`${target}/`))

@@ -9,6 +9,7 @@ import {
 } from '../port.ts'
 import { writeBaseImage } from './base-image.ts'
 import { ImageStore } from './image-store.ts'
+import { copyFiles } from './machine-boot.ts'
 import { RealMachine } from './machine.ts'
 import { baseLayer, type Storage } from './mount-plan.ts'
 import { describeChoice, probeStorage } from './probe.ts'
@@ -127,10 +128,16 @@ class RealRuntime implements Runtime {
   async #boot(image: ImageId, { hostname, id, purpose }: MachineOptions): Promise<Machine> {
     // Of a build's layer there is one machine; of a finished image there will be more.
     const booted = await this.#standby.boot(image, hostname, purpose !== 'build')
-    const { layers } = booted.image
-    const machine: Machine = new RealMachine(this.#workspace, booted, id, {
-      keepLayer: async (layer) => this.#images.add(await this.#stack(layer, layers)),
-      ended: () => this.#machines.delete(machine),
+    const machine: Machine = new RealMachine(id, {
+      channel: booted.vessel.channel,
+      copyFiles: async () => {
+        const layer = await copyFiles(this.#workspace, booted)
+        return this.#images.add(await this.#stack(layer, booted.image.layers))
+      },
+      discard: async () => {
+        await booted.discard()
+        this.#machines.delete(machine)
+      },
     })
     this.#machines.add(machine)
     return machine

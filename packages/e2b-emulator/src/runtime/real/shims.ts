@@ -8,17 +8,27 @@ export interface Shim {
   readonly script: string
 }
 
+/** What the scripts have to know of the machine they run in. */
+export interface ShimPlace {
+  /** Shell text before every absolute path of the machine; empty where its root is theirs. */
+  readonly root: string
+  /** Assignments that must not get lost where the environment is cleared. */
+  readonly kept: string
+  /** Whether anyone may do what takes root. */
+  readonly anyone: boolean
+}
+
 /** Where shims write down what was asked of them. */
 export const recordDirectory = '/var/lib/warmbox-emulator'
 
 /** A copy of `setpriv` with the set-user-id bit, owned by the machine's root: what `sudo` becomes root with. */
 export const becomeRoot = '/usr/local/libexec/warmbox-emulator/become-root'
 
-const packageManager = (name: string) => `#!/bin/sh
+const packageManager = (name: string, { root, anyone }: ShimPlace) => `#!/bin/sh
 # Records the packages that were asked for and installs nothing.
-record=${recordDirectory}
+record="${root}${recordDirectory}"
 action= packages= skip=
-if [ "$(id -u)" -ne 0 ]; then
+if ${anyone ? 'false' : '[ "$(id -u)" -ne 0 ]'}; then
   echo 'E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)' >&2
   echo 'E: Unable to acquire the dpkg frontend lock, are you root?' >&2
   exit 100
@@ -50,9 +60,9 @@ esac
 exit 0
 `
 
-const dpkgQuery = `#!/bin/sh
+const dpkgQuery = ({ root }: ShimPlace) => `#!/bin/sh
 # Answers "installed" for the packages recorded by apt-get, and knows no others.
-record=${recordDirectory}/packages
+record="${root}${recordDirectory}/packages"
 format='\${binary:Package}\\t\${Version}\\n'
 mode= names=
 while [ $# -gt 0 ]; do
@@ -94,7 +104,7 @@ done
 exit $result
 `
 
-const sudo = `#!/bin/sh
+const sudo = ({ root, kept }: ShimPlace) => `#!/bin/sh
 # Any user becomes root without a password, as on the platform's base image.
 target=root login= keep=
 while [ $# -gt 0 ]; do
@@ -111,13 +121,13 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-home=$(getent passwd "$target" | cut -d: -f6)
+home=$(grep "^$target:" "${root}/etc/passwd" | cut -d: -f6)
 if [ -z "$home" ]; then echo "sudo: unknown user $target" >&2; exit 1; fi
 [ -z "$login" ] || [ $# -gt 0 ] || set -- bash -l
-set -- "HOME=$home" "USER=$target" "LOGNAME=$target" "SUDO_USER=$(id -un)" "SUDO_UID=$(id -u)" "SUDO_GID=$(id -g)" "$@"
+set -- "HOME=${root}$home" "USER=$target" "LOGNAME=$target" "SUDO_USER=$(id -un)" "SUDO_UID=$(id -u)" "SUDO_GID=$(id -g)" "$@"
 if [ -n "$keep" ]; then set -- env "$@"
 else
-  set -- env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "TERM=\${TERM:-unknown}" "$@"
+  set -- env -i ${kept}PATH=${root === '' ? '' : `"${root}/usr/local/bin":`}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "TERM=\${TERM:-unknown}" "$@"
 fi
 [ -x ${becomeRoot} ] || exec "$@"
 exec ${becomeRoot} --reuid "$target" --regid "$(id -g "$target")" --init-groups -- "$@"
@@ -130,7 +140,7 @@ echo "corepack $*" >>"\${HOME:-/tmp}/.cache/warmbox-emulator/corepack.log"
 exit 0
 `
 
-const useradd = `#!/bin/sh
+const useradd = ({ root }: ShimPlace) => `#!/bin/sh
 # The common forms of useradd: an entry, a group of the same number and a home directory.
 home= shell=/bin/bash user= id=
 while [ $# -gt 0 ]; do
@@ -145,36 +155,40 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ -n "$user" ] || exit 2
-if grep -q "^$user:" /etc/passwd; then echo "useradd: user '$user' already exists" >&2; exit 9; fi
-[ -n "$id" ] || id=$(awk -F: '$3 >= 1000 && $3 < 60000 && $3 > top { top = $3 } END { print (top ? top : 999) + 1 }' /etc/passwd)
+if grep -q "^$user:" "${root}/etc/passwd"; then echo "useradd: user '$user' already exists" >&2; exit 9; fi
+[ -n "$id" ] || id=$(awk -F: '$3 >= 1000 && $3 < 60000 && $3 > top { top = $3 } END { print (top ? top : 999) + 1 }' "${root}/etc/passwd")
 [ -n "$home" ] || home=/home/$user
-echo "$user:x:$id:$id::$home:$shell" >>/etc/passwd
-grep -q "^$user:" /etc/group || echo "$user:x:$id:" >>/etc/group
-mkdir -p "$home"
-chown "$id:$id" "$home" 2>/dev/null || true
+echo "$user:x:$id:$id::$home:$shell" >>"${root}/etc/passwd"
+grep -q "^$user:" "${root}/etc/group" || echo "$user:x:$id:" >>"${root}/etc/group"
+mkdir -p "${root}$home"
+cp -R "${root}/etc/skel/." "${root}$home"
+chown -R "$id:$id" "${root}$home" 2>/dev/null || true
 `
 
 /** Every stand-in of the base image; the documentation is made from this table. */
-export const shims: readonly Shim[] = [
+export const shimsFor = (place: ShimPlace): readonly Shim[] => [
   {
     name: 'apt-get',
     behaviour: `records requested packages in ${recordDirectory}/packages; installs nothing`,
     when: 'always',
-    script: packageManager('apt-get'),
+    script: packageManager('apt-get', place),
   },
-  { name: 'apt', behaviour: 'as apt-get', when: 'always', script: packageManager('apt') },
+  { name: 'apt', behaviour: 'as apt-get', when: 'always', script: packageManager('apt', place) },
   {
     name: 'dpkg-query',
     behaviour: 'answers "install ok installed" for recorded packages, "no packages found" for all others',
     when: 'always',
-    script: dpkgQuery,
+    script: dpkgQuery(place),
   },
-  { name: 'sudo', behaviour: 'becomes root (or -u user) without a password', when: 'always', script: sudo },
+  { name: 'sudo', behaviour: 'becomes root (or -u user) without a password', when: 'always', script: sudo(place) },
   { name: 'corepack', behaviour: 'records the call and succeeds', when: 'missing-on-host', script: corepack },
   {
     name: 'useradd',
     behaviour: 'adds the entry, the group and the home directory',
     when: 'missing-on-host',
-    script: useradd,
+    script: useradd(place),
   },
 ]
+
+/** Inside its namespaces a machine's paths are its own. */
+export const confinedShims = shimsFor({ root: '', kept: '', anyone: false })

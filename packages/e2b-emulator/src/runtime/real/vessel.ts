@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { Duplex, Writable, type Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RuntimeError } from '../port.ts'
+import type { AgentSettings } from './agent/contract.ts'
 import { agentProgram } from './agent/program.ts'
 import { MachineChannel } from './channel.ts'
 import { systemPath, toolEnvironment } from './commands.ts'
@@ -49,8 +50,19 @@ export function startVessel({ directory, nodeFd, userNamespace }: Workspace): Ve
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', userNamespace.fd, 'pipe', nodeFd, 'pipe'],
   })
-  return new ChildVessel(child, agentProgram({ singleUser: userNamespace.singleUser, path: systemPath }, channelFd))
+  return new ChildVessel(child, agentProgram(settingsOf(userNamespace.singleUser), channelFd))
 }
+
+/** Inside its namespaces everything is the machine's own. */
+const settingsOf = (singleUser: boolean): AgentSettings => ({
+  singleUser,
+  path: systemPath,
+  root: '',
+  scratch: '/dev/shm',
+  mark: null,
+  defaults: {},
+  fixed: {},
+})
 
 class ChildVessel implements Vessel {
   readonly channel: MachineChannel

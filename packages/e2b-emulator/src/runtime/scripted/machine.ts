@@ -22,6 +22,7 @@ export interface ScriptedMachineOptions {
 /** A machine without a kernel: files in memory, commands from a table. */
 export class ScriptedMachine implements Machine {
   readonly id: string
+  readonly confined = true
   readonly files: ScriptedFiles
   readonly #options: ScriptedMachineOptions
   readonly #running = new Set<ScriptedProcess>()

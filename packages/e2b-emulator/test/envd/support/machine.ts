@@ -12,6 +12,7 @@ export async function createTestMachine(options: {
   const spawned: SpawnOptions[] = []
   return {
     id: machine.id,
+    confined: machine.confined,
     spawned,
     files: machine.files,
     async spawn(call) {

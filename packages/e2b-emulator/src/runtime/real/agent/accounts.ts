@@ -5,6 +5,7 @@ export interface Account {
   readonly name: string
   readonly uid: number
   readonly gid: number
+  /** Below the root of the settings. */
   readonly home: string
 }
 
@@ -61,16 +62,17 @@ export function createAccounts(settings: AgentSettings, failures: Failures): Acc
       .split('\n')
       .filter((line) => line.includes(':'))
       .map((line) => line.split(':'))
+  const users = `${settings.root}/etc/passwd`
   const nameById = (file: string, id: number): string =>
     rows(file).find((row) => Number(row[2]) === id)?.[0] ?? String(id)
   return {
     find(user) {
-      const row = rows('/etc/passwd').find(([name]) => name === user)
+      const row = rows(users).find(([name]) => name === user)
       if (row === undefined) throw failures.create('user-unknown', `no user named ${user} in this machine`)
-      return { name: user, uid: Number(row[2]), gid: Number(row[3]), home: row[5] || '/' }
+      return { name: user, uid: Number(row[2]), gid: Number(row[3]), home: settings.root + (row[5] || '/') }
     },
-    userName: (uid) => nameById('/etc/passwd', uid),
-    groupName: (gid) => nameById('/etc/group', gid),
+    userName: (uid) => nameById(users, uid),
+    groupName: (gid) => nameById(`${settings.root}/etc/group`, gid),
     own(path, account) {
       if (!settings.singleUser) fs.lchownSync(path, account.uid, account.gid)
     },

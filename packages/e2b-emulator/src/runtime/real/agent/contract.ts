@@ -1,4 +1,5 @@
 import type { MachineUsage, RuntimeErrorCode } from '../../port.ts'
+import type { Mark } from './marked.ts'
 
 /** What the host asks of the program inside a machine: parameters and result of each call. Types only. */
 export interface AgentCalls {
@@ -97,6 +98,16 @@ export interface AgentSettings {
   /** One uid stands for every user (an unprivileged host maps only one). */
   readonly singleUser: boolean
   readonly path: string
+  /** Where the machine's files lie for this program, without a slash at its end; empty where its root is theirs. */
+  readonly root: string
+  /** A directory for named pipes, outside of what an image holds. */
+  readonly scratch: string
+  /** How the machine's processes are told from others; null where it sees no others. */
+  readonly mark: Mark | null
+  /** What every command gets unless it is given another. */
+  readonly defaults: Readonly<Record<string, string>>
+  /** What every command gets whatever it is given. */
+  readonly fixed: Readonly<Record<string, string>>
 }
 
 /** One call being served. Frames of the host that belong to it arrive at {@link onFrame}, those before it is set are kept. */

@@ -1,4 +1,5 @@
 import type { LoopbackAddress } from './contract.ts'
+import type { Population } from './population.ts'
 
 export interface Listeners {
   /**
@@ -9,7 +10,7 @@ export interface Listeners {
 }
 
 /** Tells whose sockets listen: the kernel lists those of the whole network, and the processes of this machine hold some. */
-export function createListeners(): Listeners {
+export function createListeners(population: Population): Listeners {
   const fs = process.getBuiltinModule('node:fs')
   const listening = '0A'
   const mapped = '0000000000000000FFFF0000'
@@ -39,7 +40,7 @@ export function createListeners(): Listeners {
 
   const socketsHeldHere = (): Set<string> => {
     const held = new Set<string>()
-    for (const pid of fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    for (const pid of population.all()) {
       for (const fd of orNothing(() => fs.readdirSync(`/proc/${pid}/fd`), [])) {
         const target = orNothing(() => fs.readlinkSync(`/proc/${pid}/fd/${fd}`), '')
         const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1]

@@ -12,6 +12,8 @@ import type {
 } from './contract.ts'
 import type { Files } from './files.ts'
 import type { Listeners } from './listeners.ts'
+import type { findMarked } from './marked.ts'
+import type { Population } from './population.ts'
 import type { Processes } from './processes.ts'
 import type { Pipes } from './pipes.ts'
 import type { Frame, Protocol } from './protocol.ts'
@@ -27,15 +29,23 @@ export interface AgentParts {
   createFailures(): Failures
   createBodies(failures: Failures): Bodies
   createAccounts(settings: AgentSettings, failures: Failures): Accounts
-  createPipes(): Pipes
+  findMarked: typeof findMarked
+  createPopulation(settings: AgentSettings, find: typeof findMarked): Population
+  createPipes(settings: AgentSettings): Pipes
   createTerminals(accounts: Accounts, failures: Failures): Terminals
   createStarter(settings: AgentSettings, pipes: Pipes, terminals: Terminals, failures: Failures): Starter
-  createProcesses(protocol: Protocol, starter: Starter, accounts: Accounts, failures: Failures): Processes
+  createProcesses(
+    protocol: Protocol,
+    starter: Starter,
+    population: Population,
+    accounts: Accounts,
+    failures: Failures,
+  ): Processes
   createAttributes(failures: Failures): Attributes
   createFiles(protocol: Protocol, bodies: Bodies, attributes: Attributes, accounts: Accounts, failures: Failures): Files
   createUnpacker(bodies: Bodies, accounts: Accounts, failures: Failures, files: Files): Unpacker
-  createListeners(): Listeners
-  createUsage(): Usage
+  createListeners(population: Population): Listeners
+  createUsage(settings: AgentSettings, population: Population): Usage
   createWatching(failures: Failures): Watching
 }
 
@@ -47,13 +57,14 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
   const bodies = parts.createBodies(failures)
   const accounts = parts.createAccounts(settings, failures)
   const terminals = parts.createTerminals(accounts, failures)
-  const pipes = parts.createPipes()
+  const pipes = parts.createPipes(settings)
   const starter = parts.createStarter(settings, pipes, terminals, failures)
-  const processes = parts.createProcesses(protocol, starter, accounts, failures)
+  const population = parts.createPopulation(settings, parts.findMarked)
+  const processes = parts.createProcesses(protocol, starter, population, accounts, failures)
   const files = parts.createFiles(protocol, bodies, parts.createAttributes(failures), accounts, failures)
   const unpacker = parts.createUnpacker(bodies, accounts, failures, files)
-  const listeners = parts.createListeners()
-  const usage = parts.createUsage()
+  const listeners = parts.createListeners(population)
+  const usage = parts.createUsage(settings, population)
   const watching = parts.createWatching(failures)
   process.umask(0o022)
 

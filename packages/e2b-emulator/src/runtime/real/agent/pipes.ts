@@ -1,3 +1,5 @@
+import type { AgentSettings } from './contract.ts'
+
 /** A pipe between this program and a command. The child's end goes to `spawn` and is then closed here. */
 export interface Pipe {
   readonly ownFd: number
@@ -17,7 +19,7 @@ export interface Pipes {
  * Real pipes for commands. What Node itself gives a child are sockets, and the kernel refuses to open one by path, so
  * that `echo failed >/dev/stderr` would fail inside. Named pipes that lose their name at once behave as the shell's do.
  */
-export function createPipes(): Pipes {
+export function createPipes(settings: AgentSettings): Pipes {
   const fs = process.getBuiltinModule('node:fs')
   const { execFile, execFileSync } = process.getBuiltinModule('node:child_process')
   const { O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants
@@ -29,7 +31,7 @@ export function createPipes(): Pipes {
   let refilling: Promise<void> | undefined
 
   const nextBatch = () => {
-    const directory = fs.mkdtempSync('/dev/shm/.pipes-')
+    const directory = fs.mkdtempSync(`${settings.scratch}/.pipes-`)
     const made = Array.from({ length: batch }, (_, index) => `${directory}/${index}`)
     // Writable by any user: opening `/dev/stdout` checks the permission again.
     return { made, options: ['-m', '666', ...made] }

@@ -1,5 +1,6 @@
 import type { Accounts, Failures } from './accounts.ts'
 import type { AgentSignal, ServedCall, SpawnParameters, TerminalSize } from './contract.ts'
+import type { Population } from './population.ts'
 import type { Protocol, SendWindow } from './protocol.ts'
 import type { StartedCommand, Starter } from './starter.ts'
 
@@ -17,6 +18,7 @@ export interface Processes {
 export function createProcesses(
   protocol: Protocol,
   starter: Starter,
+  population: Population,
   accounts: Accounts,
   failures: Failures,
 ): Processes {
@@ -28,12 +30,6 @@ export function createProcesses(
   let alreadyStopped = new Set<number>()
 
   const isDirectory = (path: string) => fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-
-  const processIds = () =>
-    fs
-      .readdirSync('/proc')
-      .map(Number)
-      .filter((pid) => pid > 1 && pid !== process.pid)
 
   const isStopped = (pid: number) => {
     try {
@@ -110,25 +106,12 @@ export function createProcesses(
     freeze() {
       if (thaw !== undefined) return
       thawed = new Promise((resolve) => (thaw = resolve))
-      alreadyStopped = new Set(processIds().filter(isStopped))
-      try {
-        // In one step for everything but this program and init, so nothing can fork its way out.
-        process.kill(-1, 'SIGSTOP')
-      } catch (error) {
-        // ESRCH: there is nothing to stop.
-        if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
-      }
+      alreadyStopped = new Set(population.commands().filter(isStopped))
+      population.stop()
     },
     thaw() {
       if (thaw === undefined) return
-      for (const pid of processIds().filter((id) => !alreadyStopped.has(id))) {
-        try {
-          process.kill(pid, 'SIGCONT')
-        } catch (error) {
-          // ESRCH: killed while frozen and reaped just now.
-          if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
-        }
-      }
+      population.resume(population.commands().filter((pid) => !alreadyStopped.has(pid)))
       thaw()
       thaw = undefined
     },

@@ -5,7 +5,9 @@ import type { AgentSettings } from './contract.ts'
 import { createFiles } from './files.ts'
 import { createListeners } from './listeners.ts'
 import { runAgent, type AgentParts } from './main.ts'
+import { findMarked } from './marked.ts'
 import { createPipes } from './pipes.ts'
+import { createPopulation } from './population.ts'
 import { createProcesses } from './processes.ts'
 import { createProtocol } from './protocol.ts'
 import { createStarter } from './starter.ts'
@@ -27,6 +29,8 @@ export function agentProgram(settings: AgentSettings, channel: number): string {
     createFailures,
     createBodies,
     createAccounts,
+    findMarked,
+    createPopulation,
     createPipes,
     createTerminals,
     createStarter,

@@ -43,10 +43,12 @@ export function createStarter(
 
   const environmentOf = (parameters: SpawnParameters, account: Account): Record<string, string> => ({
     PATH: settings.path,
+    ...settings.defaults,
     HOME: account.home,
     USER: account.name,
     LOGNAME: account.name,
     ...parameters.env,
+    ...settings.fixed,
   })
 
   const identityOf = (account: Account) => (settings.singleUser ? {} : { uid: account.uid, gid: account.gid })

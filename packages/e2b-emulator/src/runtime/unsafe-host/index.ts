@@ -1,0 +1,1 @@
+export { createUnsafeHostRuntime, type UnsafeHostOptions } from './runtime.ts'
