@@ -15,17 +15,17 @@ const manual = () => {
 
 const creates = (e2b: FakeE2B): number => e2b.paths('POST').filter((path) => path === '/v2/sandboxes').length
 
-describe('sandboxes that die right after their start', () => {
-  /** Every sandbox is gone by the time its command is to start. */
-  const dying = (): FakeE2B => {
-    const e2b = platform()
-    e2b.faults.push(({ path }) => {
-      if (path === '/process.Process/Start') e2b.sandboxes.clear()
-      return undefined
-    })
-    return e2b
-  }
+/** Every sandbox is gone by the time its command is to start. */
+const dying = (): FakeE2B => {
+  const e2b = platform()
+  e2b.faults.push(({ path }) => {
+    if (path === '/process.Process/Start') e2b.sandboxes.clear()
+    return undefined
+  })
+  return e2b
+}
 
+describe('sandboxes that die right after their start', () => {
   test('are replaced a few times, and then no more for a while', async () => {
     const e2b = dying()
     const { clock, advance } = manual()

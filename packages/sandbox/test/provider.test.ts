@@ -15,9 +15,10 @@ describe('the descriptor for the editor', () => {
   })
 
   test('refuses what is malformed', async () => {
-    const create = async () => e2bSandboxProvider.createSandbox({ timeout: -1 })
-
-    expect(await failure(create())).toMatchObject({ code: 'INVALID_OPTION', hint: expect.any(String) })
+    expect(await failure((async () => e2bSandboxProvider.createSandbox({ timeout: -1 }))())).toMatchObject({
+      code: 'INVALID_OPTION',
+      hint: expect.any(String),
+    })
   })
 
   test('describes every option it takes as a JSON schema', () => {

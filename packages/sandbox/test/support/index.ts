@@ -1,6 +1,7 @@
 import { E2BSandbox, type E2BSandboxEvent, type E2BSandboxOptions } from '@warmbox/sandbox'
 import { API_KEY, DOMAIN, FakeE2B } from './fake-e2b.ts'
 
+export { deferred } from './deferred.ts'
 export { API_KEY, apiError, DOMAIN, FakeE2B } from './fake-e2b.ts'
 export { failedStream, FakeProcess } from './fake-process.ts'
 
@@ -39,15 +40,4 @@ export async function failure(work: Promise<unknown>): Promise<unknown> {
     return error
   }
   throw new Error('It was expected to fail')
-}
-
-const ignore = (): void => undefined
-
-/** A promise and the way to settle it. */
-export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {
-  let resolve: (value: T) => void = ignore
-  const promise = new Promise<T>((settle) => {
-    resolve = settle
-  })
-  return { promise, resolve }
 }

@@ -1,0 +1,22 @@
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { mergeConfig } from 'vitest/config'
+import newest from './vitest.config.ts'
+
+const require = createRequire(import.meta.url)
+const e2b = dirname(dirname(require.resolve('e2b-floor')))
+const core = require.resolve('mastra-core-floor/package.json').replace(/\/package\.json$/, '')
+
+/** The whole suite once more on the oldest versions of the peers; test/peer-versions.test.ts proves that it is. */
+export default mergeConfig(newest, {
+  resolve: {
+    alias: [
+      { find: /^e2b$/, replacement: join(e2b, 'dist/index.mjs') },
+      { find: /^@mastra\/core\/([\w/-]+)$/, replacement: join(core, 'dist/$1/index.js') },
+    ],
+  },
+  test: {
+    env: { WARMBOX_TEST_PEERS: 'floor' },
+    outputFile: { json: '.vitest/report-floor.json' },
+  },
+})
