@@ -22,7 +22,7 @@ describeReal('other hosts', () => {
           ['--reuid', '65534', '--regid', '65534', '--clear-groups', process.execPath, checks, parent],
           { cwd: '/' },
         )
-        expect(JSON.parse(stdout)).toEqual({ ...expected, storage: 'overlay', singleUser: true, owner: 'root' })
+        expect(JSON.parse(stdout)).toEqual({ ...expected, storage: 'overlay layers', singleUser: true, owner: 'root' })
         expect(readdirSync(parent)).toEqual([])
       } finally {
         rmSync(parent, { recursive: true, force: true })
@@ -31,7 +31,7 @@ describeReal('other hosts', () => {
     60_000,
   )
 
-  test('a data directory on an overlay, as in a container, is served by copies', async () => {
+  test('a data directory on an overlay, as in a container, is served by copies, in memory where they fit', async () => {
     const parent = mkdtempSync(join(tmpdir(), 'warmbox-overlaid-'))
     try {
       for (const name of ['lower', 'upper', 'work', 'merged']) mkdirSync(join(parent, name))
@@ -45,7 +45,7 @@ describeReal('other hosts', () => {
       )
       expect(JSON.parse(stdout)).toEqual({
         ...expected,
-        storage: 'copy',
+        storage: 'tmpfs',
         singleUser: !isRoot,
         owner: isRoot ? 'user' : 'root',
       })
@@ -62,7 +62,7 @@ describeReal('other hosts', () => {
       const parent = mkdtempSync(join(tmpdir(), 'warmbox-private-'))
       try {
         const { stdout } = await run(process.execPath, [checks, join(parent, 'data')])
-        expect(JSON.parse(stdout)).toMatchObject({ storage: 'overlay', layered: 'one two' })
+        expect(JSON.parse(stdout)).toMatchObject({ storage: 'overlay layers', layered: 'one two' })
       } finally {
         rmSync(parent, { recursive: true, force: true })
       }

@@ -1,6 +1,9 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HeldImage } from './image-store.ts'
+import { memoryForFiles } from './memory-budget.ts'
+import { baseLayer } from './mount-plan.ts'
+import { copyFromMemoryScript } from './scripts.ts'
 import type { Vessel } from './vessel.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -9,6 +12,8 @@ export interface BootedMachine {
   readonly vessel: Vessel
   readonly directory: string
   readonly image: HeldImage
+  /** Its files are in memory, where only its own processes see them. */
+  readonly inMemory: boolean
   /** Ends it, and lets go of its files and of the image. */
   discard(): Promise<void>
 }
@@ -29,8 +34,9 @@ export async function bootMachine(
     workspace.discard(directory)
     image.release()
   }
+  let inMemory: boolean
   try {
-    await writeDirectory(workspace, directory, image.layers)
+    inMemory = await writeDirectory(workspace, directory, image.layers)
     await vessel.takeRoot(directory, hostname)
   } catch (error) {
     await discard()
@@ -38,15 +44,26 @@ export async function bootMachine(
   }
   // Pipes for the first commands. Where that fails, a command finds it out again and says so.
   vessel.channel.request('prepare', null).catch(() => undefined)
-  return { vessel, directory, image, discard }
+  return { vessel, directory, image, inMemory, discard }
 }
 
-async function writeDirectory(workspace: Workspace, directory: string, layers: readonly string[]): Promise<void> {
+/** True where the machine's files are going to be in memory. */
+async function writeDirectory(workspace: Workspace, directory: string, layers: readonly string[]): Promise<boolean> {
   const { plan } = workspace
-  if (plan.storage === 'copy') await copyImage(workspace, directory, layers[0] ?? '')
-  else makeDirectories(workspace, directory)
+  const [layer = ''] = layers
+  const bytes = plan.storage === 'tmpfs' ? await memoryFor(workspace, layer) : undefined
+  if (plan.storage === 'overlay') makeDirectories(workspace, directory)
+  else if (bytes === undefined) await copyImage(workspace, directory, layer)
+  else {
+    await workspace.runInside(['mkdir', directory])
+    writeFileSync(join(workspace.directory, directory, 'before'), plan.intoMemory(directory, layer, bytes))
+  }
   writeFileSync(join(workspace.directory, directory, 'fstab'), `${plan.machine(directory, layers)}\n`)
+  return bytes !== undefined
 }
+
+const memoryFor = async (workspace: Workspace, layer: string) =>
+  memoryForFiles(await workspace.bytesOf(layer), workspace.availableMemory())
 
 /** Done from here, because a process for it would take longer than the mounts. */
 function makeDirectories({ directory: top, plan, userNamespace }: Workspace, directory: string): void {
@@ -67,11 +84,14 @@ async function copyImage(workspace: Workspace, directory: string, layer: string)
 }
 
 /** What the machine's files are now, as a layer; whoever asks has stopped what could change them. */
-export async function copyFiles(workspace: Workspace, { directory }: BootedMachine): Promise<string> {
+export async function copyFiles(workspace: Workspace, machine: BootedMachine): Promise<string> {
   const layer = workspace.allocate('layer')
-  const copies = workspace.plan.trees.map(({ key }) => `cp -a --reflink=auto "$1/${key}/u" "$2/${key}"`)
+  const { trees, mounted } = workspace.plan
+  const copies = trees.map(({ key }) => `cp -a --reflink=auto "$1/${key}/u" "$2/${key}"`)
+  const fromDisk = ['sh', '-ec', `mkdir "$2"; ${copies.join('; ')}`, 'warmbox', machine.directory, layer]
+  const fromMemory = ['bash', '-c', copyFromMemoryScript, 'warmbox', machine.vessel.root, layer, baseLayer, ...mounted]
   try {
-    await workspace.runInside(['sh', '-ec', `mkdir "$2"; ${copies.join('; ')}`, 'warmbox', directory, layer])
+    await workspace.runInside(machine.inMemory ? fromMemory : fromDisk)
     return layer
   } catch (error) {
     workspace.discard(layer)

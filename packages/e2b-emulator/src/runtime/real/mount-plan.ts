@@ -2,11 +2,10 @@ import { RuntimeError } from '../port.ts'
 import { copyTrees, overlayTrees, type HostLayout, type Tree } from './trees.ts'
 
 /**
- * How a machine's root is put together, as lines of an fstab that one `mount --all` carries out inside the new mount
- * namespace. All sources are relative to the runtime's directory: the machine's root user may not be able to walk the
- * path to it, and short names leave room for many layers.
+ * How images and machines are kept, best first: as layers; as copies, those of machines in memory while they fit there;
+ * as copies.
  */
-export type Storage = 'overlay' | 'copy'
+export type Storage = 'overlay' | 'tmpfs' | 'copy'
 
 /** The directory that becomes the machine's root; it exists on every host, and covering it hides nothing we read. */
 export const stage = '/tmp'
@@ -20,11 +19,20 @@ export const baseLayer = 'base'
 /** A page, less what the other options and the kernel need. */
 const longestOptions = 3_900
 
+/**
+ * How a machine's root is put together, as lines of an fstab that one `mount --all` carries out inside the new mount
+ * namespace. All sources are relative to the runtime's directory: the machine's root user may not be able to walk the
+ * path to it, and short names leave room for many layers.
+ */
 export interface MountPlan {
   readonly storage: Storage
   readonly trees: readonly Tree[]
   /** `directory`: the machine's own, holding `<tree>/u` (what it writes) and `<tree>/w`. `layers`: top first. */
   machine(directory: string, layers: readonly string[]): string
+  /** Before those mounts: copies the image (one layer) into memory, of which it may take so much. Shell commands. */
+  intoMemory(directory: string, layer: string, bytes: number): string
+  /** Names at the top of the root that no image holds, because they are mounted. */
+  readonly mounted: readonly string[]
   /** What an image holds beyond the host's programs and the base's additions to them, read-only and without devices. */
   inspection(layers: readonly string[]): string
   /** Arguments that make one layer of these (top first, none of them the base) by `flattenScript`. */
@@ -53,6 +61,15 @@ export function createMountPlan(storage: Storage, layout: HostLayout, singleUser
           : copyLines(directory, layout)),
         ...systemLines(singleUser),
       ].join('\n'),
+    intoMemory: (directory, layer, bytes) => {
+      const memory = `${directory}/memory`
+      const copies = trees.map(({ key }) => {
+        const own = `${directory}/${key}`
+        return `mkdir ${own} ${memory}/${key}; cp -a ${layer}/${key} ${memory}/${key}/u; mount --bind ${memory}/${key} ${own}`
+      })
+      return [`mkdir ${memory}; mount -t tmpfs -o size=${bytes},mode=755 tmpfs ${memory}`, ...copies, ''].join('\n')
+    },
+    mounted: ['dev', 'proc', ...layout.programTrees],
     inspection: (layers) =>
       trees
         .map((tree) => ({

@@ -53,11 +53,15 @@ function readOrUndefined(path: string): string | undefined {
 
 const requiredTools = ['bash', 'cp', 'mount', 'nsenter', 'pivot_root', 'rm', 'setpriv', 'tar', 'umount', 'unshare']
 
+const filesChoice: Readonly<Record<Storage, string>> = {
+  overlay: 'overlay layers over a base image and the host’s read-only programs',
+  tmpfs:
+    'copies of images, because the data directory cannot carry an overlay, in memory (tmpfs) while half of what is free suffices, else on disk',
+  copy: 'plain copies of images on disk, because the data directory cannot carry an overlay and no tmpfs can be mounted',
+}
+
 export function describeChoice(storage: Storage, singleUser: boolean): string {
-  const files =
-    storage === 'overlay'
-      ? 'overlay layers over a base image and the host’s read-only programs'
-      : 'plain copies of images, because the data directory cannot carry an overlay'
+  const files = filesChoice[storage]
   const users = singleUser
     ? 'root and every other user inside are the unprivileged host user'
     : 'users inside map to an unused range of host ids'
@@ -83,7 +87,13 @@ export async function probeStorage(dataDirectory: string, userNamespace: UserNam
       return 'overlay'
     } catch {
       // The plain form decides: where it fails too, its error says that it is not about overlays.
-      await attempt(`p/base ${stage} none bind 0 0`)
+      const plain = `p/base ${stage} none bind 0 0`
+      const inMemory = attempt(`tmpfs p/memory tmpfs size=1m 0 0\n${plain}`).then(
+        () => true,
+        () => false,
+      )
+      if (await inMemory) return 'tmpfs'
+      await attempt(plain)
       return 'copy'
     }
   } finally {

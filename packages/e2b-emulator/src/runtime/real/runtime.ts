@@ -25,6 +25,8 @@ export interface RealRuntimeOptions {
   readonly certificateAuthorities: readonly string[]
   /** How images are kept and machines get their files. Default: the best the data directory can carry. */
   readonly storage?: Storage | undefined
+  /** Bytes that are free, when files are to be kept in memory. Default: what the host, or the limit of this process, leaves. */
+  readonly availableMemory?: () => number
   /** So many layers an image has at most before they are made one. Default 100; the kernel takes some hundreds. */
   readonly layerLimit?: number
 }
@@ -40,7 +42,12 @@ export async function createRealRuntime(options: RealRuntimeOptions): Promise<Ru
   let workspace: Workspace | undefined
   try {
     const storage = options.storage ?? (await probeStorage(options.dataDirectory, userNamespace))
-    workspace = createWorkspace(options.dataDirectory, storage, userNamespace)
+    workspace = createWorkspace({
+      dataDirectory: options.dataDirectory,
+      storage,
+      userNamespace,
+      availableMemory: options.availableMemory ?? (() => process.availableMemory()),
+    })
     const tools = writeBaseImage({
       directory: join(workspace.directory, baseLayer),
       storage,
@@ -146,7 +153,7 @@ class RealRuntime implements Runtime {
   /** The layers of an image that has one more on top. */
   async #stack(layer: string, below: readonly string[]): Promise<readonly string[]> {
     const { plan } = this.#workspace
-    if (plan.storage === 'copy') return [layer]
+    if (plan.storage !== 'overlay') return [layer]
     if (below.length < this.#layerLimit) return [layer, ...below]
     const flat = this.#workspace.allocate('layer')
     const own = [layer, ...below].filter((name) => name !== baseLayer)

@@ -43,7 +43,7 @@ export const orderFd = 6
  * do so itself, and becomes init around the program inside; `pivot_root` moves all three over to the new root.
  *
  * bash, because it closes descriptors above 9; init stays a shell, because a shell reaps orphans and Node does not. The
- * order is two lines, the machine's directory (which holds its fstab) and its hostname. `init` says that it may come (no
+ * order is two lines, the machine's directory (which holds its fstab, and commands that come before) and its hostname. `init` says that it may come (no
  * program of the image is run to get there), `mounted` that it was carried out.
  */
 export const machineScript = `
@@ -57,6 +57,7 @@ done
   exec ${channelFd}>&- ${nodeFd}<&-
   read -r -u ${orderFd} directory && read -r -u ${orderFd} hostname || exit 0
   if command -v hostname >/dev/null; then hostname "$hostname" & fi
+  if [ -r "$directory/before" ]; then . "$directory/before"; fi
   mount --all --fstab "$directory/fstab"
   wait
   cd ${stage}
@@ -127,10 +128,27 @@ while [ $# -gt 0 ]; do
 done
 `
 
+/**
+ * Copies what a machine in memory holds; only its own mount namespace shows that. Arguments: its root by way of `/proc`, the
+ * new layer, the base layer, then the names of what is mounted at the top.
+ */
+export const copyFromMemoryScript = `
+set -eu
+shopt -s dotglob nullglob
+root=$1 layer=$2 base=$3; shift 3
+mkdir -p "$layer/r"
+cp -a -T "$root/usr/local" "$layer/l"
+for name; do cp -a "$base/r/$name" "$layer/r/"; done
+is_mounted() { local name=$1; shift; for mounted; do [ "$mounted" != "$name" ] || return 0; done; return 1; }
+for path in "$root"/*; do
+  is_mounted "\${path##*/}" "$@" || cp -a "$path" "$layer/r/"
+done
+`
+
 /** Tries everything a machine needs but the program inside. Arguments: a directory, the fstab. */
 export const probeScript = `
 set -eu
-mkdir -p "$1/r/u" "$1/r/w" "$1/base/proc" empty
+mkdir -p "$1/r/u" "$1/r/w" "$1/base/proc" "$1/memory" empty
 printf '%s\\n' "$2" >"$1/fstab"
 mount --all --fstab "$1/fstab"
 cd ${stage}

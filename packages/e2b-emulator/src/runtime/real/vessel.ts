@@ -22,6 +22,8 @@ export interface Vessel {
   readonly alive: boolean
   /** Mounts the fstab in `directory` as the root. Rejects with `failed` and the system's words; the vessel is then dead. */
   takeRoot(directory: string, hostname: string): Promise<void>
+  /** The machine's root, by way of `/proc`, for whoever may look at its processes. */
+  readonly root: string
   /** Ends every process inside; resolves when none is left. */
   kill(): Promise<void>
 }
@@ -100,6 +102,10 @@ class ChildVessel implements Vessel {
 
   get #running(): boolean {
     return this.#child.pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  get root(): string {
+    return `/proc/${childrenOf(this.#child.pid)[0] ?? 0}/root`
   }
 
   async takeRoot(directory: string, hostname: string): Promise<void> {

@@ -21,6 +21,10 @@ export interface Workspace {
   allocate(kind: 'layer' | 'machine' | 'inspection'): string
   /** Runs a command as the machines' root, in {@link directory}; for work on files that belong to machines. */
   runInside(argv: readonly string[]): Promise<void>
+  /** What a layer takes. */
+  bytesOf(layer: string): Promise<number>
+  /** Bytes that are free for files in memory. */
+  availableMemory(): number
   /** Runs a script in a mount namespace of its own. */
   runMounted(script: string, args: readonly string[]): Promise<void>
   /** Removes it now. */
@@ -32,7 +36,15 @@ export interface Workspace {
   close(): Promise<void>
 }
 
-export function createWorkspace(dataDirectory: string, storage: Storage, userNamespace: UserNamespace): Workspace {
+export interface WorkspaceOptions {
+  readonly dataDirectory: string
+  readonly storage: Storage
+  readonly userNamespace: UserNamespace
+  readonly availableMemory: () => number
+}
+
+export function createWorkspace(options: WorkspaceOptions): Workspace {
+  const { dataDirectory, storage, userNamespace, availableMemory } = options
   mkdirSync(dataDirectory, { recursive: true })
   const directory = mkdtempSync(join(realpathSync(dataDirectory), 'runtime-'))
   // The machines' root must be able to work here; it need not be able to walk the path that leads here.
@@ -47,9 +59,13 @@ export function createWorkspace(dataDirectory: string, storage: Storage, userNam
   let discarded: string[] = []
   let sweeping: Promise<void> | undefined
 
+  const inside = (argv: readonly string[]) =>
+    runTool([...userNamespace.enter, ...argv], { cwd: directory, fds: [userNamespace.fd] })
   const runInside = async (argv: readonly string[]) => {
-    await runTool([...userNamespace.enter, ...argv], { cwd: directory, fds: [userNamespace.fd] })
+    await inside(argv)
   }
+  const sizes = new Map<string, Promise<number>>()
+  const measure = async (layer: string) => Number.parseInt(await inside(['du', '-s', '--block-size=1', layer]), 10)
   const sweep = async () => {
     // One process for as many as possible, and not while whoever discarded the first is waited for.
     await sleep(sweepDelayMs, undefined, { ref: false })
@@ -67,11 +83,19 @@ export function createWorkspace(dataDirectory: string, storage: Storage, userNam
     nodeFd,
     allocate: (kind) => `${kind.slice(0, 1)}${(next++).toString(36)}`,
     runInside,
+    // A layer never changes.
+    bytesOf: (layer) => {
+      const known = sizes.get(layer) ?? measure(layer)
+      sizes.set(layer, known)
+      return known
+    },
+    availableMemory,
     runMounted: (script, args) => runInside(['unshare', '--mount', 'bash', '-c', script, 'warmbox', ...args]),
     async remove(name) {
       if (!abandoned) await runInside(['rm', '-rf', '--', name])
     },
     discard(name) {
+      sizes.delete(name)
       discarded.push(name)
       sweeping ??= sweep()
     },
