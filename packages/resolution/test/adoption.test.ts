@@ -71,7 +71,9 @@ describe('a create that fails ambiguously', () => {
     for (let starts = 0; starts < 3; starts += 1) {
       expect(await rejection(world.start(named(), world.ports))).toBe(world.failure)
     }
-    expect(world.eventsOf('warning')).toMatchObject(Array(3).fill({ code: 'SANDBOX_MAY_REMAIN', ref: REF }))
+    expect(world.eventsOf('warning')).toMatchObject(
+      Array.from({ length: 3 }, () => ({ code: 'SANDBOX_MAY_REMAIN', ref: REF })),
+    )
   })
 
   test('without a way to search: ends the start every time', async () => {
@@ -181,13 +183,15 @@ test('an error of another copy of this package is known by its mark', () => {
   expect(isResolutionError(problem('NETWORK'))).toBe(true)
 })
 
+/** A host whose request has ended already. */
+const waitUntil = (): never => {
+  throw new Error('no request is running')
+}
+
 test('a waitUntil that throws costs no session its sandbox', async () => {
   const world = new World()
   world.api.seed(STALE, 'ready')
   world.api.seed(defaultRef(), 'ready')
-  const waitUntil = (): never => {
-    throw new Error('no request is running')
-  }
   expect((await world.start(named({ staleRef: STALE }), { waitUntil })).rung).toBe('stale')
   await settleBackgroundBuilds()
   expect(world.eventsOf('warning')).toMatchObject([{ code: 'WAIT_UNTIL_FAILED' }])

@@ -79,9 +79,10 @@ describe('a preparation', () => {
   })
 })
 
+const invalid = (): Promise<never> =>
+  Promise.reject(new WarmboxError({ code: 'CLONE_URL_INVALID', message: 'ssh is no clone URL' }))
+
 describe('a deferred spec with malformed input', () => {
-  const invalid = (): Promise<never> =>
-    Promise.reject(new WarmboxError({ code: 'CLONE_URL_INVALID', message: 'ssh is no clone URL' }))
   const malformed: [string, TemplateSpec, object][] = [
     ['of its own', { resolveSpec: invalid }, { ref: '', code: 'CLONE_URL_INVALID' }],
     ['in what it gives', { resolveSpec: async () => named({ ref: 'a b' }) }, { ref: '', code: 'INVALID_SPEC' }],
