@@ -16,7 +16,7 @@ const isolated = namespaces.available ? '' : ` (skipped: ${namespaces.reason})`
 
 const program = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url))
 
-describe.skipIf(!namespaces.available)(`a user of Python${isolated}`, { timeout: 60_000 }, () => {
+describe.skipIf(!namespaces.available)(`a user of Python${isolated}`, { timeout: 180_000 }, () => {
   test.skipIf(!hasPython)(`reaches the emulator through what the command line prints${noPython}`, async () => {
     const { variables } = await startCommandLine('--runtime', 'real')
     const { stdout } = await promisify(execFile)('python3', [program('python_client.py')], {

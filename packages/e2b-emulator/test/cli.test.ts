@@ -3,7 +3,7 @@ import { Sandbox } from 'e2b'
 import { describe, expect, test } from 'vitest'
 import { startCommandLine } from './support/command-line.ts'
 
-describe('the command line', { timeout: 30_000 }, () => {
+describe('the command line', { timeout: 120_000 }, () => {
   test('serves, prints what to export, and ends cleanly on a signal', async () => {
     const { child, written, temporary, ended, variables } = await startCommandLine('--runtime', 'scripted')
     const { E2B_API_URL: apiUrl = '', E2B_SANDBOX_URL: sandboxUrl = '', E2B_API_KEY: apiKey = '' } = await variables()

@@ -8,7 +8,7 @@ import { accountSeen } from '../support/account.ts'
 const namespaces = await probeNamespaces()
 const where = namespaces.available ? '' : ` (skipped: ${namespaces.reason})`
 
-describe.skipIf(!namespaces.available)(`build steps with real processes${where}`, { timeout: 60_000 }, () => {
+describe.skipIf(!namespaces.available)(`build steps with real processes${where}`, { timeout: 180_000 }, () => {
   // One for all: what takes long is unpacking the base image.
   let emulator: Emulator
   let connection: EmulatorConnection
@@ -16,7 +16,7 @@ describe.skipIf(!namespaces.available)(`build steps with real processes${where}`
   beforeAll(async () => {
     emulator = createEmulator({ runtime: 'real' })
     connection = (await emulator.listen()).connection
-  }, 60_000)
+  }, 180_000)
 
   afterAll(() => emulator.close())
 

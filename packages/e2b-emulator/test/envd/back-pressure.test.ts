@@ -50,7 +50,7 @@ function envelope(message: unknown): Uint8Array<ArrayBuffer> {
   return framed
 }
 
-describe('16 MB of output', { timeout: 30_000 }, () => {
+describe('16 MB of output', { timeout: 120_000 }, () => {
   test('reach the SDK, every byte and in order [D25]', async () => {
     const flood = new Flood()
     const { sandbox } = await startEnvd({ processes: { flood: () => flood } })

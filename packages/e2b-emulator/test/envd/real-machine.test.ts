@@ -13,7 +13,7 @@ import { listen } from './support/loopback.ts'
 const probe = await probeNamespaces()
 const skipped = probe.available ? '' : ` (skipped: ${probe.reason})`
 
-describe.skipIf(!probe.available)(`a machine with real processes${skipped}`, { timeout: 60_000 }, () => {
+describe.skipIf(!probe.available)(`a machine with real processes${skipped}`, { timeout: 180_000 }, () => {
   const opened: { close(): Promise<unknown> }[] = []
   let sandbox: Sandbox
 
@@ -34,11 +34,11 @@ describe.skipIf(!probe.available)(`a machine with real processes${skipped}`, { t
     const server = await listen(createEnvd({ machineOf: () => description }))
     opened.push(server)
     sandbox = new Sandbox({ sandboxId: 'real-1', envdVersion: '0.6.13', sandboxUrl: server.url, apiKey: 'e2b_0000' })
-  }, 60_000)
+  }, 180_000)
 
   afterAll(async () => {
     for (const resource of opened.toReversed()) await resource.close()
-  }, 60_000)
+  }, 180_000)
 
   test('runs a command as the user, in the home, with the environment of sandbox and call', async () => {
     const result = await sandbox.commands.run('whoami; pwd; echo $FROM_CREATE $FROM_CALL $E2B_SANDBOX_ID', {

@@ -28,7 +28,7 @@ describeReal('other hosts', () => {
         rmSync(parent, { recursive: true, force: true })
       }
     },
-    60_000,
+    180_000,
   )
 
   test('a data directory on an overlay, as in a container, is served by copies, in memory where they fit', async () => {
@@ -67,7 +67,7 @@ describeReal('other hosts', () => {
         rmSync(parent, { recursive: true, force: true })
       }
     },
-    60_000,
+    180_000,
   )
 
   test('a descriptor the host’s process was started with does not reach a machine', async () => {

@@ -219,7 +219,7 @@ describeReal('the end of a runtime', () => {
         rmSync(dataDirectory, { recursive: true, force: true })
       }
     },
-    60_000,
+    180_000,
   )
 
   test('an idle runtime does not keep its process alive, and cleans up when it ends', async () => {

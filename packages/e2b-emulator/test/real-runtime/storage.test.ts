@@ -11,30 +11,32 @@ const GIBIBYTE = 1024 ** 3
 /** What the root of a machine is: `overlay`, `tmpfs`, or the file system of the data directory. */
 const rootType = 'stat -f -c %T /'
 
+/** A runtime that lasts as long as the test, and machines of it. */
+const start = async (storage: 'overlay' | 'tmpfs' | 'copy', availableMemory = 64 * GIBIBYTE) => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'warmbox-storage-'))
+  const runtime = await createRealRuntime({
+    dataDirectory,
+    certificateAuthorities: [],
+    storage,
+    availableMemory: () => availableMemory,
+  })
+  onTestFinished(async () => {
+    await runtime.close()
+    // oxlint-disable-next-line vitest/no-standalone-expect -- called by tests alone
+    expect(readdirSync(dataDirectory)).toEqual([])
+    rmSync(dataDirectory, { recursive: true })
+  })
+  const machine = async (image?: string) =>
+    runtime.createMachine(image ?? (await runtime.baseImage('base')), { id: 'm', hostname: 'box' })
+  return { runtime, machine }
+}
+
+const hostType = async () => {
+  const { machine } = await start('copy')
+  return output(await machine(), rootType)
+}
+
 describeReal('where files of machines lie', () => {
-  const start = async (storage: 'overlay' | 'tmpfs' | 'copy', availableMemory = 64 * GIBIBYTE) => {
-    const dataDirectory = mkdtempSync(join(tmpdir(), 'warmbox-storage-'))
-    const runtime = await createRealRuntime({
-      dataDirectory,
-      certificateAuthorities: [],
-      storage,
-      availableMemory: () => availableMemory,
-    })
-    onTestFinished(async () => {
-      await runtime.close()
-      expect(readdirSync(dataDirectory)).toEqual([])
-      rmSync(dataDirectory, { recursive: true })
-    })
-    const machine = async (image?: string) =>
-      runtime.createMachine(image ?? (await runtime.baseImage('base')), { id: 'm', hostname: 'box' })
-    return { runtime, machine }
-  }
-
-  const hostType = async () => {
-    const { machine } = await start('copy')
-    return output(await machine(), rootType)
-  }
-
   test.each(['overlay', 'tmpfs', 'copy'] as const)('%s: images hold everything, step by step', async (storage) => {
     const { runtime, machine } = await start(storage)
     const first = await machine()

@@ -7,7 +7,7 @@ import { createRealRuntime, probeNamespaces } from '../../src/runtime/real/index
 
 export const namespaces = await probeNamespaces()
 // Every command is several processes, and the machine the tests run on may be busy.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 
 export const isRoot = process.getuid?.() === 0
 
@@ -129,7 +129,7 @@ export function processesOf(userNamespace: string): number[] {
 
 /** Polls until `read` answers `expected`. */
 export const eventually = async <Value>(read: () => Value | Promise<Value>, expected: Value): Promise<void> => {
-  await vi.waitFor(async () => expect(await read()).toEqual(expected), { timeout: 20_000, interval: 50 })
+  await vi.waitFor(async () => expect(await read()).toEqual(expected), { timeout: 60_000, interval: 50 })
 }
 
 const processIds = () =>

@@ -25,7 +25,7 @@ async function open(machine: Machine, options: Partial<SpawnOptions> = {}) {
     process,
     streams,
     text: () => text,
-    says: (expected: string | RegExp) => vi.waitFor(() => expect(text).toMatch(expected), { timeout: 10_000 }),
+    says: (expected: string | RegExp) => vi.waitFor(() => expect(text).toMatch(expected), { timeout: 60_000 }),
   }
 }
 
@@ -57,9 +57,12 @@ describeReal('terminals in a machine', () => {
   })
 
   test('take keys, and turn those that mean a signal into it [D23]', async () => {
-    const { process, says } = await open(await bench().shared())
-    await type(process, 'echo $((6 * 7)); sleep 1000\n')
+    const machine = await bench().shared()
+    const { process, says } = await open(machine)
+    await type(process, 'echo $((6 * 7)); sleep 4712\n')
     await says('42')
+    // Before it has become a process of its own, the shell would take the signal for itself.
+    await eventually(() => output(machine, 'pgrep -cfx "sleep 4712" || true'), '1')
     await type(process, '\u0003')
     await type(process, 'echo interrupted $?; exit 5\n')
     await says('interrupted 130')
@@ -90,7 +93,7 @@ describeReal('terminals in a machine', () => {
     const { process, text } = await open(machine, {
       args: ['-c', 'stty raw -echo; echo ready; head -c 300000 | sha256sum'],
     })
-    await vi.waitFor(() => expect(text()).toContain('ready'))
+    await vi.waitFor(() => expect(text()).toContain('ready'), { timeout: 60_000 })
     await process.write(new Uint8Array(300_000).fill(120))
     await process.exit
     expect(text()).toContain('  -')

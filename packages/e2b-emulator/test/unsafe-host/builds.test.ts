@@ -6,7 +6,7 @@ import { createEmulator } from '@warmbox/e2b-emulator'
 import { isRoot } from '../real-runtime/support.ts'
 import { startCommandLine } from '../support/command-line.ts'
 
-describe.skipIf(isRoot)('builds that nothing confines (skipped for root, who is refused)', { timeout: 120_000 }, () => {
+describe.skipIf(isRoot)('builds that nothing confines (skipped for root, who is refused)', { timeout: 180_000 }, () => {
   test('ordinary steps: git, npm, files, directories, users, variables, a start command', async () => {
     const warned = once(process, 'warning')
     const emulator = createEmulator({ runtime: 'unsafe-host' })

@@ -24,7 +24,7 @@ const sleepers = (seconds: string) =>
 
 describe.skipIf(isRoot)(
   'machines that nothing confines (skipped for root, who is refused)',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   () => {
     let dataDirectory: string
     let runtime: Runtime
@@ -45,7 +45,7 @@ describe.skipIf(isRoot)(
       } finally {
         rmSync(dataDirectory, { recursive: true, force: true })
       }
-    }, 60_000)
+    }, 180_000)
 
     test('a private directory holds them; a home, a temporary directory and Node are the machine’s', async () => {
       const box = await machine()
