@@ -13,12 +13,14 @@ export { RUN_ID_VARIABLE } from './process-tree.ts'
 export { type E2BProviderConfig, e2bSandboxProvider } from './provider.ts'
 export { E2BSandbox } from './sandbox.ts'
 export {
+  createDefaultMountableTemplate,
   isNamedTemplateSpec,
   isDeferredNamedTemplateSpec,
   isWarmboxError,
   type Attempt,
   type Clock,
   type DeferredNamedTemplateSpec,
+  type MountableTemplateResult,
   type NamedTemplateSpec,
   type ResolutionEvent,
   type Rung,
