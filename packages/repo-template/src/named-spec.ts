@@ -19,29 +19,39 @@ export interface SpecInputs {
   readonly image: Extract<ImageInputs, { status: 'ready' }>
 }
 
-/** Of a known commit. `isCurrent` is asked before `current` moves to it; absent, nothing moves and nothing is stale. */
-export const pinnedSpec = (
-  inputs: SpecInputs,
-  found: { readonly sha: string; readonly cloneUrl: string },
-  isCurrent: ((signal?: AbortSignal) => Promise<boolean>) | undefined,
-): NamedTemplateSpec => {
-  const { image, options } = inputs
-  const { identity, name } = image
-  const { lineSuffix } = options.selector
-  return withSecrets(inputs, {
-    ref: repoTemplateRef({ ...identity, sha: found.sha }, options.naming),
-    template: templateOf(inputs, found.cloneUrl, { sha: found.sha }),
-    ...common(options),
-    ...(lineSuffix === undefined || isCurrent === undefined
-      ? {}
-      : {
-          staleRef: `${name}:current${lineSuffix}`,
-          buildTags: [`current${lineSuffix}`],
-          incremental: incrementalOf(inputs, found, lineOf(options, lineSuffix)),
-          isCurrent,
-        }),
-  })
+/** A commit, and where it is cloned from. */
+export interface FoundCommit {
+  readonly sha: string
+  readonly cloneUrl: string
 }
+
+/** Of a commit that stands for itself: nothing moves for it, and nothing earlier stands in for it. */
+export const pinnedSpec = (inputs: SpecInputs, found: FoundCommit): NamedTemplateSpec =>
+  withSecrets(inputs, commitSpec(inputs, found))
+
+/** Of a commit that is the head of a line. `isCurrent` is asked before the line's tags move to its build. */
+export const movingSpec = (
+  inputs: SpecInputs,
+  found: FoundCommit,
+  line: Line,
+  {
+    isCurrent,
+    bootsStale,
+  }: { readonly isCurrent: NonNullable<NamedTemplateSpec['isCurrent']>; readonly bootsStale: boolean },
+): NamedTemplateSpec =>
+  withSecrets(inputs, {
+    ...commitSpec(inputs, found),
+    ...(bootsStale ? { staleRef: `${inputs.image.name}:${line.current}` } : {}),
+    buildTags: [line.current],
+    incremental: incrementalOf(inputs, found, line),
+    isCurrent,
+  })
+
+const commitSpec = (inputs: SpecInputs, { sha, cloneUrl }: FoundCommit): NamedTemplateSpec => ({
+  ref: repoTemplateRef({ ...inputs.image.identity, sha }, inputs.options.naming),
+  template: templateOf(inputs, cloneUrl, { sha }),
+  ...common(inputs.options),
+})
 
 /** Of a head nobody could name: what is there is booted; what is built must not pass for a commit. */
 export const unpinnedSpec = (inputs: SpecInputs, lineSuffix: string): NamedTemplateSpec => {
@@ -74,11 +84,7 @@ export const lineOf = ({ cleanEvery }: Pick<ResolvedOptions, 'cleanEvery'>, line
   cleanEvery,
 })
 
-const incrementalOf = (
-  inputs: SpecInputs,
-  { sha, cloneUrl }: { readonly sha: string; readonly cloneUrl: string },
-  line: Line,
-): IncrementalBuilds => ({
+const incrementalOf = (inputs: SpecInputs, { sha, cloneUrl }: FoundCommit, line: Line): IncrementalBuilds => ({
   from: (tags) => {
     const buildId = parentBuildOf(tags, line)
     if (buildId === undefined) return undefined

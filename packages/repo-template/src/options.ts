@@ -41,6 +41,7 @@ export interface ResolvedOptions extends HostRules {
   readonly source: 'clone' | 'upload'
   readonly cloneTimeoutMs: number
   readonly cleanEvery: number
+  readonly maxStaleMs: number | undefined
   readonly fallbackTemplate: NamedTemplateSpec['fallbackTemplate']
   /** The part of the identity that is known without asking anybody. */
   readonly identity: Omit<RepoTemplateIdentity, 'cloneUrl' | 'sha' | 'buildEnv'>
@@ -69,6 +70,7 @@ const known: readonly (keyof RepoTemplateOptions)[] = [
   'source',
   'cloneTimeoutMs',
   'cleanEvery',
+  'maxStaleMs',
   'credentialForms',
   'allowedHosts',
   'fallbackTemplate',
@@ -133,6 +135,7 @@ export const resolveOptions = (options: RepoTemplateOptions): ResolvedOptions =>
     source: sourceOf(options.source),
     cloneTimeoutMs: timeoutOf(options.cloneTimeoutMs, 'cloneTimeoutMs', DEFAULT_CLONE_TIMEOUT_MS),
     cleanEvery: countOf(options.cleanEvery, 'cleanEvery', DEFAULT_CLEAN_EVERY),
+    maxStaleMs: options.maxStaleMs === undefined ? undefined : countOf(options.maxStaleMs, 'maxStaleMs', 0, 0),
     credentialForms: checkCredentialForms(options.credentialForms),
     allowedHosts: checkAllowedHosts(options.allowedHosts),
     fallbackTemplate: options.fallbackTemplate,

@@ -2,8 +2,9 @@ import type { NamedTemplateSpec, ResolveContext } from '@warmbox/resolution'
 import { RepoTemplateError } from './errors.ts'
 import { findHead } from './find-head.ts'
 import { gatherImageInputs, type Refusal } from './image-inputs.ts'
-import { pinnedSpec, refusedSpec, unpinnedSpec } from './named-spec.ts'
+import { lineOf, movingSpec, pinnedSpec, refusedSpec, unpinnedSpec } from './named-spec.ts'
 import type { ResolvedOptions } from './options.ts'
+import { isYoungEnough } from './stale-build.ts'
 import { acquireAccess, type RepositoryAccess } from './repository-access.ts'
 
 /** A spec with what its maker knows and a resolution does not ask for. */
@@ -51,8 +52,15 @@ export const prepareSpec = async (options: ResolvedOptions, context: ResolveCont
 
   const inputs = { options, repository, image }
   if (head.status === 'found') {
-    const isCurrent = (during?: AbortSignal) => isHeadStill(options, access, head.sha, during)
-    const spec = pinnedSpec(inputs, head, options.sha === undefined ? isCurrent : undefined)
+    if (options.sha !== undefined || selector.lineSuffix === undefined) {
+      return { status: 'pinned', sha: head.sha, spec: pinnedSpec(inputs, head) }
+    }
+    const line = lineOf(options, selector.lineSuffix)
+    const stale = { name, current: line.current, wanted: `sha-${head.sha}` }
+    const spec = movingSpec(inputs, head, line, {
+      isCurrent: (during) => isHeadStill(options, access, head.sha, during),
+      bootsStale: await isYoungEnough(stale, options.maxStaleMs, context),
+    })
     return { status: 'pinned', sha: head.sha, spec }
   }
   if (head.status === 'refused') {

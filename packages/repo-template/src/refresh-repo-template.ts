@@ -1,6 +1,6 @@
 import { type BuildLease, createTemplateApi, ensureTemplate, type ResolutionListener, tell } from '@warmbox/resolution'
 import type { ConnectionOpts } from 'e2b'
-import { resolveOptions, type RepoTemplateOptions } from './options.ts'
+import { resolveOptions, type RepoTemplateOptions, type ResolvedOptions } from './options.ts'
 import { prepareSpec } from './prepare-spec.ts'
 
 /** The connection to E2B, and how to follow the refresh. */
@@ -44,8 +44,13 @@ export interface RefreshRepoTemplateResult {
 export const refreshRepoTemplate = async (
   options: RepoTemplateOptions,
   connection: RefreshConnection = {},
+): Promise<RefreshRepoTemplateResult> => refreshResolved(resolveOptions(options), connection)
+
+/** The same for options that were checked before. */
+export const refreshResolved = async (
+  resolved: ResolvedOptions,
+  connection: RefreshConnection,
 ): Promise<RefreshRepoTemplateResult> => {
-  const resolved = resolveOptions(options)
   const { onEvent, signal, buildTimeoutMs, force, lease, ...endpoint } = connection
   const prepared = await prepareSpec(resolved, {
     signal,

@@ -67,6 +67,12 @@ export interface RepoTemplateOptions extends RefSelection {
    * is every build whose parent is gone or whose build fails. 1: every one. Default 10.
    */
   cleanEvery?: number | undefined
+  /**
+   * How old an earlier build may be for a session to boot it while the head is built, in milliseconds since it was
+   * requested; where it is older, the session waits for the head's build. 0: always wait. Default: any age will do. A head
+   * that cannot be looked up has nothing to wait for: then any build is booted.
+   */
+  maxStaleMs?: number | undefined
   /** Full commit id the host vouches for: no head lookup, no access check, nothing stale, no moving tag. */
   sha?: string | undefined
   /** Booted where the repository's template cannot be built or read. Default: the default mountable template. */

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { lstat, readdir, readFile, readlink } from 'node:fs/promises'
+import { lstat, readdir, readFile, readlink, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -88,7 +88,7 @@ const setup = [
   'printf "generated\\n" >> README.md',
   'printf "%s\\n" "$BUILD_SECRET" | sha256sum > deps/seen',
   'git config core.hooksPath hooks; git config filter.steal.smudge "touch /home/user/stolen; cat"; git tag -f marked; git branch -f topic',
-  'if [ -e make-litter ]; then touch litter; mkdir -p nested; git init -q nested; touch nested/file; fi',
+  'if [ -e make-litter ]; then touch litter ignored-at-first hidden; echo hidden >> .gitignore; mkdir -p nested; git init -q nested; touch nested/file; fi',
 ]
 
 const first = {
@@ -97,6 +97,7 @@ const first = {
   'pnpm-lock.yaml': 'lockfileVersion: 9\n',
   'make-litter': '\n',
   gone: 'gone\n',
+  'once-tracked': 'gone too\n',
   'directory/gone': 'gone\n',
   'becomes-a-directory': 'file\n',
   'becomes/a/file': 'directory\n',
@@ -125,11 +126,21 @@ describe.skipIf(!namespaces.available)(`an incremental build on real processes${
       expect(before.files.some((line) => line.startsWith('widgets/litter '))).toBe(true)
 
       await execute('git', ['clone', '--quiet', given.repository.path, work])
-      await git('rm', '--quiet', '-r', 'make-litter', 'gone', 'directory', 'becomes-a-directory', 'becomes')
+      await git(
+        'rm',
+        '--quiet',
+        '-r',
+        'make-litter',
+        'gone',
+        'once-tracked',
+        'directory',
+        'becomes-a-directory',
+        'becomes',
+      )
       await git('commit', '--quiet', '--message', 'Remove files')
       await git('push', '--quiet', 'origin', 'HEAD:main')
       await given.repository.commit({
-        '.gitignore': 'deps/\n',
+        '.gitignore': 'deps/\nlitter\nhidden\nonce-tracked\n',
         'pnpm-lock.yaml': 'lockfileVersion: 10\n',
         'becomes-a-directory/file': 'now\n',
         'becomes/a': 'now\n',
@@ -148,6 +159,8 @@ describe.skipIf(!namespaces.available)(`an incremental build on real processes${
       expect(grown.files).toEqual(fresh.files)
       expect(grown.git).toEqual(fresh.git)
       expect(grown.record).toEqual(fresh.record)
+      const changedAt = async ({ checkout }: typeof before) => (await stat(join(checkout, 'same'))).mtimeMs
+      expect(await changedAt(grown)).toBe(await changedAt(before))
       expect(grown.record['lockfiles']).not.toBe(before.record['lockfiles'])
       expect(grown.times.every((time) => /^\d{4}-/.test(time ?? ''))).toBe(true)
       expect(grown.files.some((line) => line.startsWith('stolen'))).toBe(false)

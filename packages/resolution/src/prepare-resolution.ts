@@ -65,6 +65,11 @@ export async function prepare(
       signal,
       firstLook,
       onEvent: (event) => void events.push(event),
+      listTags: async (name) => {
+        const listing = await listings.of(name)
+        if (listing.kind === 'failed') throw listing.error
+        return listing.tags
+      },
       expectName: (name) => {
         if (firstLook === 'tags') listings.expect(name)
       },

@@ -11,6 +11,7 @@ import {
   isDeferredNamedTemplateSpec,
   isNamedTemplateSpec,
   type NamedTemplateSpec,
+  type ResolveContext,
   type TemplateResources,
   type TemplateSpec,
 } from './spec.ts'
@@ -38,6 +39,7 @@ export interface PrepareOptions {
   readonly onEvent: (event: ResolutionEvent) => void
   /** Told a deferred spec's name ahead of the spec. */
   readonly expectName: (name: string) => void
+  readonly listTags: NonNullable<ResolveContext['listTags']>
 }
 
 /** A candidate before it is known to be the first. */
@@ -64,12 +66,13 @@ export async function prepareLadder(spec: TemplateSpec | undefined, options: Pre
   const resources = resourcesOf(options.resources)
   if (spec === undefined) return ladderOf([], resources, options)
   if (!isDeferredNamedTemplateSpec(spec)) return prepareSpec(spec, resources, options)
-  const { expectName, onEvent, signal } = options
+  const { expectName, listTags, onEvent, signal } = options
   let expected = ''
   try {
     const resolving = spec.resolveSpec({
       signal,
       onEvent,
+      listTags,
       expectName: (name) => {
         expected = name
         expectName(name)

@@ -81,6 +81,11 @@ export interface ResolveContext {
    * the rest of the spec is determined. A name that turns out to be another costs a request and nothing else.
    */
   expectName?: ((name: string) => void) | undefined
+  /**
+   * Lists the tags of a template by its name; undefined where this account has none. The resolution lists the wanted
+   * template's anyway and shares the answer. Rejects as E2B answered.
+   */
+  listTags?: ((name: string) => Promise<readonly TagAssignment[] | undefined>) | undefined
 }
 
 /**

@@ -35,6 +35,10 @@ export const retireScript = ({ directory, parts }: CheckoutPlan): string =>
     // Inside of another checkout git would answer for that.
     '[ -d .git ] || warmbox_fail "there is no earlier checkout"',
     'export GIT_LFS_SKIP_SMUDGE=1',
+    // Where the file system was copied, every file looks changed by its inode and would be written anew; its time would
+    // then be too. What is left to change is the answer, and the next line's to deal with.
+    'git update-index -q --refresh || true',
+    // Setup may have changed what is ignored.
     'git reset --quiet --hard',
     ...(parts.submodules ? ['git submodule --quiet deinit --all --force'] : []),
     'git clean --quiet -ffd',

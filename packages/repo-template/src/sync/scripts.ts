@@ -1,5 +1,6 @@
 import type { Credential } from '../credential.ts'
 import { checkoutLines, cloneLines, commandLine, fetchLines, hermeticGitLines } from '../checkout/git-lines.ts'
+import { type CheckoutParts, partLines } from '../checkout/part-lines.ts'
 import { measureLines, RECORD_IN_GIT, recordLines } from '../checkout/record.ts'
 import { CREDENTIAL_VARIABLE, credentialStep } from '../build/build-environment.ts'
 import { failFunction } from '../build/step-script.ts'
@@ -15,6 +16,7 @@ export interface SyncTarget {
   readonly path: string
   readonly sha: string
   readonly credential: Credential | undefined
+  readonly parts: CheckoutParts
 }
 
 const credentialEnvironment = ({ credential }: SyncTarget): Record<string, string> => credentialStep(credential)
@@ -48,6 +50,16 @@ export const inspectScript = (path: string): ScriptRun => ({
   ],
 })
 
+/** Prints the `record` an image says of itself; empty where there is none. */
+export const templateRecordScript = (file: string): ScriptRun => ({
+  code: 'SYNC_FAILED',
+  name: "looking at the image's record",
+  lines: [
+    assign('warmbox_record', file),
+    fieldLine('record', `$(head -c 4096 -- "$warmbox_record" 2>/dev/null | tr -d '\\n' || true)`),
+  ],
+})
+
 /**
  * Clones next to the target and renames, so that an interrupted sync leaves nothing that looks like a checkout. What is
  * in the way (an interrupted clone, files of somebody) is set aside, not deleted.
@@ -64,6 +76,7 @@ export const cloneScript = (target: SyncTarget): ScriptRun => ({
     'warmbox_clone="$(mktemp -d -- "$(dirname -- "$warmbox_path")/.warmbox-clone.XXXXXX")"',
     `trap 'rm -rf -- "$warmbox_clone"' EXIT`,
     ...cloneLines(target.cloneUrl, { sha: target.sha }, '"$warmbox_clone/checkout"'),
+    ...partLines(target.parts, 'online'),
     'cd -- "$(dirname -- "$warmbox_path")"',
     'if [ -e "$warmbox_path" ] || [ -L "$warmbox_path" ]; then',
     '  if ! rmdir -- "$warmbox_path" 2>/dev/null; then',
@@ -126,6 +139,23 @@ export const moveScript = (
     ...checkoutLines.slice(1),
     ...measureLines,
     fieldLine('lockfiles', '$warmbox_lockfiles'),
+  ],
+})
+
+/**
+ * Brings submodules and LFS files to where the commit has them. Comes after a move; with work in a
+ * submodule, which is a change of the checkout, nothing moves.
+ */
+export const partsScript = (target: SyncTarget): ScriptRun => ({
+  code: 'SYNC_FAILED',
+  name: 'submodules and files',
+  env: credentialEnvironment(target),
+  lines: [
+    failFunction,
+    ...enter(target.path),
+    ...hermeticGitLines(target.origin, CREDENTIAL_VARIABLE, target.credential?.scheme),
+    ...(target.parts.submodules ? ['git submodule --quiet sync --recursive'] : []),
+    ...partLines(target.parts, 'online'),
   ],
 })
 

@@ -13,6 +13,7 @@ import {
   fetchScript,
   inspectScript,
   moveScript,
+  partsScript,
   recordScript,
   setupScript,
   type SyncTarget,
@@ -92,6 +93,7 @@ export const syncRepository = async (sandbox: SyncableSandbox, options: SyncOpti
     path: resolved.workingDirectory ?? `/home/user/${repository.clone.directory}`,
     sha: head.sha,
     credential: repository.credential,
+    parts: { submodules: resolved.submodules, lfs: resolved.lfs },
   }
   const secrets = [...(repository.token === undefined ? [] : [repository.token]), ...Object.values(environment)]
   const runner = scriptRunner(sandbox, { secrets, timeoutMs: commandTimeout, signal })
@@ -117,6 +119,10 @@ export const syncRepository = async (sandbox: SyncableSandbox, options: SyncOpti
   const moved = await bringToHead(target, checkout, run)
   const record = checkout?.record
   const cold = checkout === undefined
+  // Written last, the record tells of a sync that was interrupted in between too.
+  if (!cold && moved.kept === undefined && moved.to !== record?.sha && (resolved.submodules || resolved.lfs)) {
+    await run(partsScript(target))
+  }
   const drift = !cold && moved.lockfiles !== record?.lockfiles
   const reran = moved.kept === undefined && (cold || drift) && resolved.setupCommands.length > 0
   if (reran) {
