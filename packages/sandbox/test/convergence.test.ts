@@ -36,9 +36,10 @@ const idsOf = (id: string): string[] =>
     .filter(({ metadata }) => metadata?.['mastra-sandbox-id'] === id)
     .map(({ sandboxID }) => sandboxID)
 
+const timers = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
+
 describe('in one process', () => {
   test(`${SESSIONS} starts of distinct ids at once are ${SESSIONS} sandboxes, and leave no timer behind`, async () => {
-    const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
     const before = timers()
     const sandboxes = Array.from({ length: SESSIONS }, (_, index) => sandboxOf({ id: `distinct-${index}` }))
 

@@ -1,10 +1,19 @@
+import { createHash } from 'node:crypto'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { Workspace } from '@mastra/core/workspace'
+import { quoteShell } from '@warmbox/resolution'
 import { Template } from 'e2b'
+import { http, passthrough } from 'msw'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { emulate, type EmulatedPlatform, withoutNamespaces } from './support/emulator.ts'
 import { failure } from './support/index.ts'
+import { network } from './support/network.ts'
 
 const reason = withoutNamespaces === undefined ? '' : ` (skipped: ${withoutNamespaces})`
+
+setFlagsFromString('--expose-gc')
+const gc: () => void = runInNewContext('gc')
 
 describe.skipIf(withoutNamespaces !== undefined)(`on the emulator with real processes${reason}`, () => {
   let platform: EmulatedPlatform
@@ -80,6 +89,36 @@ describe.skipIf(withoutNamespaces !== undefined)(`on the emulator with real proc
     await sandbox._destroy()
   })
 
+  test.each([
+    ['a child', 'sleep 4242 & wait'],
+    ['an orphan', '(sleep 4242 &) ; exec sleep 60'],
+    ['one in a session of its own', 'setsid sleep 4242 & wait'],
+  ])('what ends a command ends %s of it too', async (_, command) => {
+    const sandbox = platform.sandbox()
+    const survivors = async () => (await sandbox.executeCommand('pgrep -fx "sleep 4242" | wc -l')).stdout.trim()
+
+    const result = await sandbox.executeCommand(command, [], { timeout: 1_000 })
+    expect(result).toMatchObject({ endedBy: 'timeout' })
+    expect(await survivors()).toBe('0')
+
+    const handle = await sandbox.processes.spawn(command)
+    await expect.poll(survivors, { timeout: 10_000 }).toBe('1')
+    const elsewhere = await platform.sandbox({ sandboxId: sandbox.sandboxId }).processes.get(handle.pid)
+    expect(await elsewhere?.kill()).toBe(true)
+    expect(await survivors()).toBe('0')
+    await sandbox._destroy()
+  })
+
+  test('what a command left running on purpose goes on when another one is killed', async () => {
+    const sandbox = platform.sandbox()
+    await sandbox.executeCommand('(sleep 4343 >/dev/null 2>&1 &)')
+
+    await sandbox.executeCommand('sleep 60', [], { timeout: 500 })
+
+    expect((await sandbox.executeCommand('pgrep -fx "sleep 4343" | wc -l')).stdout.trim()).toBe('1')
+    await sandbox._destroy()
+  })
+
   test('a background process takes input, is found from elsewhere and outlives its starter', async () => {
     const sandbox = platform.sandbox({ id: 'background' })
     const handle = await sandbox.processes.spawn('while read line; do echo "got $line"; done; echo end')
@@ -129,6 +168,55 @@ describe.skipIf(withoutNamespaces !== undefined)(`on the emulator with real proc
     expect(stdout).toBe(Array.from({ length: 200_000 }, (_, index) => `${index + 1}\n`).join(''))
     await sandbox._destroy()
   }, 60_000)
+
+  test('50 MB of text arrive once, in order and whole, and are not kept', async () => {
+    const sandbox = platform.sandbox()
+    const line = 'grüße €🎉 0123456789\n'
+    const lines = Math.ceil(50_000_000 / Buffer.byteLength(line))
+    const expected = createHash('sha256')
+    for (let written = 0; written < lines; written += 1) expected.update(line)
+    const arrived = createHash('sha256')
+    let bytes = 0
+    let highest = 0
+    gc()
+    const before = process.memoryUsage().heapUsed
+    const handle = await sandbox.processes.spawn(`yes "$(printf '${line.trimEnd()}')" | head -n ${lines}`, {
+      stdinMode: 'ignore',
+      onStdout: (chunk) => {
+        arrived.update(chunk)
+        const past = bytes
+        bytes += Buffer.byteLength(chunk)
+        if (Math.floor(past / 5_000_000) === Math.floor(bytes / 5_000_000)) return
+        gc()
+        highest = Math.max(highest, process.memoryUsage().heapUsed)
+      },
+    })
+
+    const result = await handle.wait()
+
+    expect(result).toMatchObject({ exitCode: 0, stdoutTruncated: true })
+    expect([bytes, arrived.digest('hex')]).toEqual([lines * Buffer.byteLength(line), expected.digest('hex')])
+    expect(highest - before).toBeLessThan(20_000_000)
+    await sandbox._destroy()
+  }, 120_000)
+
+  test('a port answers under its URL', async () => {
+    network.use(http.all('http://127.0.0.1:8123/', () => passthrough()))
+    const sandbox = platform.sandbox()
+    const server = `require('node:http').createServer((_, answer) => answer.end('from inside')).listen(8123, '127.0.0.1', () => console.log('up'))`
+    const handle = await sandbox.processes.spawn(`node -e ${quoteShell(server)}`)
+    await expect.poll(() => handle.stdout, { timeout: 10_000 }).toBe('up\n')
+
+    const url = new URL((await sandbox.networking.getPortUrl(8123)) ?? '')
+    // The name below localhost resolves on most systems, not on all.
+    const answer = await sandbox.executeCommand(
+      `node -e ${quoteShell(`require('node:http').get({ host: '127.0.0.1', port: ${url.port}, headers: { host: '${url.host}' } }, (answer) => answer.pipe(process.stdout))`)}`,
+    )
+
+    expect(url.protocol).toBe('http:')
+    expect(answer.stdout).toBe('from inside')
+    await sandbox._destroy()
+  })
 
   test('killed behind our back, it is replaced for the next command', async () => {
     const sandbox = platform.sandbox({ id: 'killed' })

@@ -67,6 +67,7 @@ export class E2BCodeModeTransport implements CodeModeTransport {
           frame satisfies never
       }
     })
+    // A program that is killed leaves its files in /tmp; one more command for them could wake a sandbox that has ended.
     const handle = processes.spawn(`node ${runner}; code=$?; rm -rf -- ${quoteShell(directory)}; exit $code`, {
       maxRetainedBytes: RETAINED_BYTES,
       onStdout: (chunk) => reader.read(chunk),
