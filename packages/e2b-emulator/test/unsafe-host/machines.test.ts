@@ -70,7 +70,7 @@ describe.skipIf(isRoot)(
       expect(await output(box, 'cat deep/file')).toBe('text')
       expect(await textOf(await box.files.read('/home/user/deep/file'))).toBe('text')
       expect((await box.files.list('/', 1)).map(({ path }) => path)).toContain('/home')
-      await expect(box.files.stat('/../../../../../proc/self')).rejects.toMatchObject({ code: 'not-found' })
+      await expect(box.files.stat(`/${'../'.repeat(20)}proc/self`)).rejects.toMatchObject({ code: 'not-found' })
       await expect(box.files.read('/home/user/none')).rejects.toThrow(/'\/home\/user\/none'/)
       await expect(run(box, 'true', { cwd: '/none' })).rejects.toMatchObject({
         code: 'directory-missing',
