@@ -16,6 +16,7 @@ export default mergeConfig(newest, {
     ],
   },
   test: {
+    testTimeout: 60_000,
     env: { WARMBOX_TEST_PEERS: 'floor' },
     outputFile: { json: '.vitest/report-floor.json' },
   },
