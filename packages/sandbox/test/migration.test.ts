@@ -1,5 +1,12 @@
 import type * as published from '@mastra/e2b'
-import * as warmbox from '@warmbox/sandbox'
+import type * as warmbox from '@warmbox/sandbox'
+import {
+  createDefaultMountableTemplate,
+  E2BCodeModeTransport,
+  E2BProcessManager,
+  E2BSandbox,
+  e2bSandboxProvider,
+} from '@warmbox/sandbox'
 import { expect, expectTypeOf, test } from 'vitest'
 
 // `@mastra/e2b` is here for its declarations; none of its code is loaded.
@@ -9,7 +16,7 @@ test('every option the published provider declares is accepted, with the same ty
   expectTypeOf<keyof published.E2BSandboxOptions>().toExtend<keyof warmbox.E2BSandboxOptions>()
   expectTypeOf<published.TemplateSpec>().toExtend<warmbox.TemplateSpec>()
 
-  const taken = (options: published.E2BSandboxOptions): warmbox.E2BSandbox => new warmbox.E2BSandbox(options)
+  const taken = (options: published.E2BSandboxOptions): warmbox.E2BSandbox => new E2BSandbox(options)
   expect(taken({ id: 'a', template: 'base', timeout: 1000, metadata: { n: 1 }, env: { A: 'b' } }).id).toBe('a')
 })
 
@@ -24,11 +31,11 @@ test('every public name of it has its equivalent', () => {
   // A name it has and this package has not does not compile.
   expectTypeOf<keyof typeof published>().toExtend<keyof typeof warmbox>()
   const names = {
-    E2BSandbox: warmbox.E2BSandbox,
-    E2BProcessManager: warmbox.E2BProcessManager,
-    E2BCodeModeTransport: warmbox.E2BCodeModeTransport,
-    createDefaultMountableTemplate: warmbox.createDefaultMountableTemplate,
-    e2bSandboxProvider: warmbox.e2bSandboxProvider,
+    createDefaultMountableTemplate,
+    E2BCodeModeTransport,
+    E2BProcessManager,
+    E2BSandbox,
+    e2bSandboxProvider,
   } satisfies Record<keyof typeof published, unknown>
   expect(Object.values(names)).not.toContain(undefined)
 })
@@ -43,5 +50,5 @@ test('what it offers on a sandbox is offered here', () => {
   expectTypeOf<(typeof published.e2bSandboxProvider)['createSandbox']>()
     .parameter(0)
     .toExtend<warmbox.E2BProviderConfig>()
-  expect(warmbox.e2bSandboxProvider.id).toBe('e2b')
+  expect(e2bSandboxProvider.id).toBe('e2b')
 })

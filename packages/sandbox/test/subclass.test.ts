@@ -1,5 +1,5 @@
-import { E2BSandbox } from '@warmbox/sandbox'
-import { Sandbox, type SandboxConnectOpts, type SandboxOpts } from 'e2b'
+import { E2BSandbox, LOGICAL_ID_KEY } from '@warmbox/sandbox'
+import { Sandbox, type SandboxConnectOpts, type SandboxOpts, Template } from 'e2b'
 import { describe, expect, test } from 'vitest'
 import { connection, failure, platform, recorder } from './support/index.ts'
 
@@ -33,6 +33,61 @@ describe('a subclass that layers another SDK class', () => {
 
     expect(sandbox.e2b).toBeInstanceOf(DesktopSdk)
     expect(sandbox.seen).toEqual(['create warm:v1', `connect ${e2b.only.id}`])
+  })
+
+  test('finds again what another process made, and its clone is of the same class', async () => {
+    const e2b = platform()
+    await new Desktop({ ...connection, id: 'shared', template: 'warm:v1' }).start()
+    const elsewhere = new Desktop({ ...connection, id: 'shared', template: 'warm:v1' })
+
+    expect(await elsewhere.start()).toEqual({ outcome: 'connected' })
+    expect(elsewhere.e2b).toBeInstanceOf(DesktopSdk)
+    expect(elsewhere.seen).toEqual([`connect ${e2b.only.id}`])
+    expect(elsewhere.clone()).toBeInstanceOf(Desktop)
+  })
+
+  test('makes the sandbox that replaces a dead one', async () => {
+    const e2b = platform()
+    const sandbox = new Desktop({ ...connection, template: 'warm:v1' })
+    await sandbox.start()
+    e2b.sandboxes.clear()
+
+    expect(await sandbox.executeCommand('true')).toMatchObject({ exitCode: 0 })
+
+    expect(sandbox.e2b).toBeInstanceOf(DesktopSdk)
+    expect(sandbox.seen.filter((call) => call.startsWith('create'))).toEqual(['create warm:v1', 'create warm:v1'])
+  })
+
+  test('is asked on a rung below the first too, with options that need nothing added', async () => {
+    const e2b = platform()
+    e2b.ready.add('stale:v1')
+    const options: SandboxOpts[] = []
+    class Recording extends Desktop {
+      protected override createSdkSandbox(templateId: string, given: SandboxOpts): Promise<Sandbox> {
+        options.push(given)
+        return super.createSdkSandbox(templateId, given)
+      }
+    }
+    const background: Promise<unknown>[] = []
+    const sandbox = new Recording({
+      ...connection,
+      id: 'rungs',
+      template: { ref: 'missing:v1', staleRef: 'stale:v1', template: Template().fromTemplate('base') },
+      timeout: 60_000,
+      metadata: { a: 1 },
+      waitUntil: (work) => void background.push(work),
+    })
+
+    await sandbox.start()
+    await Promise.allSettled(background)
+
+    expect(sandbox.seen).toEqual(['create stale:v1'])
+    expect(sandbox.lastBoot).toMatchObject({ ref: 'stale:v1', rung: 'stale' })
+    expect(options[0]).toMatchObject({
+      apiKey: connection.apiKey,
+      timeoutMs: 60_000,
+      metadata: { a: '1', [LOGICAL_ID_KEY]: 'rungs' },
+    })
   })
 })
 
@@ -81,6 +136,20 @@ describe('a subclass that overrides resolveTemplate alone', () => {
     expect(e2b.only.template).toBe('own-default:v1')
     expect(sandbox.defaults).toBe(1)
     expect(sandbox.cached).toBe('own-default:v1')
+  })
+
+  test('is asked again only where it remembers nothing', async () => {
+    const e2b = platform()
+    e2b.ready.add('own:v1').add('own:v2')
+    const sandbox = new Resolving({ ...connection })
+    await sandbox.start()
+    e2b.sandboxes.clear()
+    sandbox.ref = 'own:v2'
+
+    await sandbox.executeCommand('true')
+
+    expect(e2b.only.template).toBe('own:v1')
+    expect(sandbox.defaults).toBe(0)
   })
 
   test('fails with a typed error where that cannot be booted either', async () => {
