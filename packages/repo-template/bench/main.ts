@@ -1,9 +1,12 @@
 /**
  * How long it takes to learn a repository's head, by the one request and by git, from a git server over TLS on loopback
  * behind a token. Prints a table, then one JSON object: `headLookupHttpMs` and `headLookupGitMs`, medians.
+ * Then `incrementalBuildRatio`: the build of a moved head on the build before it, over the same from nothing.
  */
+import { probeNamespaces } from '@warmbox/e2b-emulator'
 import { createRepository, startGitServer } from '@warmbox/git-server'
 import { type HeadResolver, resolveHeadOverHttp, resolveHeadWithGit } from '@warmbox/repo-template'
+import { measureIncrementalBuild } from './incremental-build.ts'
 
 const ROUNDS = 15
 const token = 'bench-token'
@@ -35,7 +38,17 @@ const headLookupGitMs = median(git)
 console.log(`${ROUNDS} rounds, 201 refs`)
 console.log(`one request  ${headLookupHttpMs} ms`)
 console.log(`git          ${headLookupGitMs} ms`)
-console.log(JSON.stringify({ headLookupHttpMs, headLookupGitMs }))
+const figures: Record<string, number> = { headLookupHttpMs, headLookupGitMs }
+const namespaces = await probeNamespaces()
+if (namespaces.available) {
+  const { cleanMs, incrementalMs } = await measureIncrementalBuild()
+  figures['incrementalBuildRatio'] = Number((incrementalMs / cleanMs).toFixed(3))
+  console.log(`build from nothing      ${cleanMs} ms`)
+  console.log(`on the build before it  ${incrementalMs} ms`)
+} else {
+  console.log(`builds are not measured: ${namespaces.reason}`)
+}
+console.log(JSON.stringify(figures))
 
 async function measure(resolve: HeadResolver): Promise<number> {
   const started = performance.now()
