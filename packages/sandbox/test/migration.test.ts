@@ -11,12 +11,13 @@ import { expect, expectTypeOf, test } from 'vitest'
 
 // `@mastra/e2b` is here for its declarations; none of its code is loaded.
 
+const taken = (options: published.E2BSandboxOptions): warmbox.E2BSandbox => new E2BSandbox(options)
+
 test('every option the published provider declares is accepted, with the same type', () => {
   expectTypeOf<published.E2BSandboxOptions>().toExtend<warmbox.E2BSandboxOptions>()
   expectTypeOf<keyof published.E2BSandboxOptions>().toExtend<keyof warmbox.E2BSandboxOptions>()
   expectTypeOf<published.TemplateSpec>().toExtend<warmbox.TemplateSpec>()
 
-  const taken = (options: published.E2BSandboxOptions): warmbox.E2BSandbox => new E2BSandbox(options)
   expect(taken({ id: 'a', template: 'base', timeout: 1000, metadata: { n: 1 }, env: { A: 'b' } }).id).toBe('a')
 })
 

@@ -6,7 +6,7 @@ import { network } from './support/network.ts'
 
 const manifest = async (url: URL | string): Promise<Record<string, unknown>> => {
   const parsed: unknown = JSON.parse(await readFile(new URL(url), 'utf8'))
-  if (typeof parsed !== 'object' || parsed === null) throw new TypeError(`${url} holds no object`)
+  if (typeof parsed !== 'object' || parsed === null) throw new TypeError(`${String(url)} holds no object`)
   return { ...parsed }
 }
 
