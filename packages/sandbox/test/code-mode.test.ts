@@ -70,7 +70,11 @@ describe.skipIf(withoutNamespaces !== undefined)(`a program of code mode${reason
   test.each([
     ['throws', `throw new RangeError('too far')`, { name: 'RangeError', message: 'too far' }],
     ['is no program', 'const = 1', { message: expect.any(String) }],
-    ['leaves early', `process.stderr.write('out'); process.exit(3)`, { name: 'NoResultError', message: expect.stringContaining('out') }],
+    [
+      'leaves early',
+      `process.stderr.write('out'); process.exit(3)`,
+      { name: 'NoResultError', message: expect.stringContaining('out') },
+    ],
   ])('that %s is a result', async (_, program, error) => {
     const result = await run(program)
 
