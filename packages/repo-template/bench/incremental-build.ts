@@ -2,7 +2,7 @@ import { createEmulator } from '@warmbox/e2b-emulator'
 import { createRepository, startGitServer } from '@warmbox/git-server'
 import { refreshRepoTemplate } from '@warmbox/repo-template'
 
-const PACKAGES = 120
+const PACKAGES = 60
 const FILES = 80
 /** As a dependency's: what it exports, more or less. */
 const text = (seed: number): string =>
