@@ -1,6 +1,7 @@
 import { type Changes, readChanges, readHead } from './changes.ts'
 import { fail } from './error.ts'
 import { git, topDirectory } from './git.ts'
+import { type IndexEntry, readIndex } from './index-entries.ts'
 import { present } from './present.ts'
 
 /** What git says of a checkout. */
@@ -8,6 +9,7 @@ export interface Checkout {
   /** Its top directory. */
   readonly top: string
   readonly sha: string
+  readonly index: readonly IndexEntry[]
   readonly changes: Changes | undefined
 }
 
@@ -23,7 +25,8 @@ export async function readCheckout(path: string): Promise<Checkout> {
   const top = await topDirectory(path)
   const sha =
     (await readHead(top)) ?? fail('NO_COMMIT', `${top} has no commit yet`, 'Commit something: the tag is the commit.')
-  return { top, sha, changes: await readChanges(top) }
+  const index = await readIndex(top)
+  return { top, sha, index, changes: await readChanges(top, index) }
 }
 
 /**

@@ -23,7 +23,9 @@ export type ImageTagErrorCode =
   | 'RECORD_INVALID'
 
 /** A checkout or a command line that yields no name. Never quotes the value of a variable or what stands behind `=`. */
-export class ImageTagError extends WarmboxError<ImageTagErrorCode> {}
+export class ImageTagError extends WarmboxError<ImageTagErrorCode> {
+  override readonly name = 'ImageTagError'
+}
 
 /** Throws the error: what is wrong, what to do instead, and what caused it. */
 export function fail(code: ImageTagErrorCode, message: string, hint?: string, cause?: unknown): never {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { execFile } from 'node:child_process'
 
 import { fail, ImageTagError } from './error.ts'
@@ -35,12 +36,17 @@ const MAX_OUTPUT_BYTES = 256 * 1024 * 1024
 
 interface Outcome {
   readonly code: number
-  readonly stdout: string
+  readonly stdout: Buffer
   readonly stderr: string
 }
 
-/** Runs git in `directory`, only to read; answers its stdout. Exit code 1 is git's way to say that there is none: `undefined`. */
+/** {@link gitBytes}, for answers that hold no names of files. */
 export async function git(directory: string, args: readonly string[]): Promise<string | undefined> {
+  return (await gitBytes(directory, args))?.toString()
+}
+
+/** Runs git in `directory`, only to read; answers its stdout. Exit code 1 is git's way to say that there is none: `undefined`. */
+export async function gitBytes(directory: string, args: readonly string[]): Promise<Buffer | undefined> {
   const { code, stdout, stderr } = await run(directory, args)
   if (code === 1) return undefined
   return code === 0 ? stdout : fail('GIT_FAILED', `git ${args[0] ?? ''} failed in ${directory}`, gitSays(stderr))
@@ -49,9 +55,9 @@ export async function git(directory: string, args: readonly string[]): Promise<s
 /** The top directory of the checkout that `directory` lies in. */
 export async function topDirectory(directory: string): Promise<string> {
   const { code, stdout, stderr } = await run(directory, ['rev-parse', '--show-toplevel'])
-  return code === 0
-    ? stdout.replace(/\n$/, '')
-    : fail('NO_CHECKOUT', `${directory} is no checkout that git can read`, gitSays(stderr))
+  if (code !== 0) fail('NO_CHECKOUT', `${directory} is no checkout that git can read`, gitSays(stderr))
+  if (!isUtf8(stdout)) fail('NO_CHECKOUT', `The path of ${directory} is not UTF-8`, 'Give it a name that is.')
+  return stdout.toString().replace(/\n$/, '')
 }
 
 const run = (directory: string, args: readonly string[]): Promise<Outcome> =>
@@ -62,7 +68,7 @@ const run = (directory: string, args: readonly string[]): Promise<Outcome> =>
       { cwd: directory, env: environment(), encoding: 'buffer', maxBuffer: MAX_OUTPUT_BYTES },
       (error, stdout, stderr) => {
         if (error === null || typeof error.code === 'number') {
-          resolve({ code: Number(error?.code ?? 0), stdout: stdout.toString(), stderr: stderr.toString() })
+          resolve({ code: Number(error?.code ?? 0), stdout, stderr: stderr.toString() })
         } else {
           const message = `git did not run in ${directory}`
           reject(new ImageTagError({ code: 'GIT_FAILED', message, hint: 'It must be on PATH.', cause: error }))

@@ -45,6 +45,7 @@ const HELP = '--help says what there is.'
  * @throws ImageTagError `USAGE` or `PREFIX_INVALID`
  */
 export function readOptions(args: readonly string[], environment: Environment): Options | 'help' | 'version' {
+  for (const argument of args) refuseLost('An argument', argument)
   const { values, positionals } = parse(args)
   if (values.help === true) return 'help'
   if (values.version === true) return 'version'
@@ -132,8 +133,18 @@ const readSalt = (name: string, environment: Environment): string =>
   fail('USAGE', `--salt-env ${name}: the environment has no such variable, or an empty one.`, HELP)
 
 /** Only what was set: an environment inherits names such as `constructor`. */
-const lookUp = (name: string, environment: Environment): string | undefined =>
-  Object.hasOwn(environment, name) ? environment[name] : undefined
+const lookUp = (name: string, environment: Environment): string | undefined => {
+  const value = Object.hasOwn(environment, name) ? environment[name] : undefined
+  refuseLost(`The value of ${name}`, value ?? '')
+  return value
+}
+
+/** Node reads bytes that are no UTF-8 as this character: different ones would be the same input. */
+const LOST = '\uFFFD'
+
+const refuseLost = (what: string, text: string): void => {
+  if (text.includes(LOST)) fail('USAGE', `${what} is not UTF-8.`, 'Write it in UTF-8, without U+FFFD.')
+}
 
 const readExtra = (given: readonly string[]): Readonly<Record<string, string>> => {
   const extra = new Map<string, string>()

@@ -13,7 +13,7 @@ import { present } from './present.ts'
 import { readRecord, recordOf, writeRecord } from './record.ts'
 import { readRemoteUrl } from './remote-url.ts'
 import { usage } from './usage.ts'
-import { tellChanges, tellError, tellExplanation } from './words.ts'
+import { tellChanges, tellError, tellExplanation, tellMissing } from './words.ts'
 
 /** What the program gets from its process. */
 export interface Surroundings {
@@ -69,10 +69,15 @@ const name = async (
   absent: 'refuse' | 'leave out',
   warn: (warning: string) => void,
 ): Promise<NamedFiles> => {
-  const { top, sha, changes } = await readCheckout(path)
+  const checkout = await readCheckout(path)
+  const { top, sha, changes } = checkout
   const cloneUrl = options.url === undefined ? await remoteUrl(top, warn) : parseCloneUrl(options.url).cloneUrl
   const { files: given } = options
-  const files = given === undefined ? await hashLockfiles(top) : await hashFiles(top, given, absent)
+  const missing = (submodule: string): void => warn(tellMissing(submodule))
+  const files =
+    given === undefined
+      ? await hashLockfiles(checkout, options.inputs.submodules, missing)
+      : await hashFiles(checkout, given, absent)
   if (changes !== undefined) warn(tellChanges(changes))
   if (given === undefined && Object.keys(files).length === 0) {
     warn('No lockfile was found: the hash stays when dependencies change. Name the files that count by --file.')

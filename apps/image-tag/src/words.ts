@@ -10,6 +10,10 @@ export function tellChanges({ paths }: Changes): string {
   return `The checkout is not what was committed (${shown}${more}): its tag ends in a digest of the changes.`
 }
 
+/** What is said of a submodule that the image is to hold and the checkout lacks. */
+export const tellMissing = (submodule: string): string =>
+  `The submodule ${plain(submodule)} is not checked out: its lockfiles do not count. Run git submodule update --init.`
+
 /** What went wrong and what to do instead; the stack where nobody foresaw it. */
 export function tellError(error: unknown): string {
   if (!isWarmboxError(error)) return error instanceof Error ? (error.stack ?? error.message) : String(error)

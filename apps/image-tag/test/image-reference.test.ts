@@ -21,8 +21,8 @@ describe('a prefix', () => {
     ['w'.repeat(214), 'w'.repeat(214), ''],
   ])('%s names an image registries take', (given, component, registry) => {
     const prefix = parsePrefix(given)
-    const reference = imageReference(prefix, hash, sha, '0'.repeat(16))
-    expect(reference).toBe(`${given}-${hash}:sha-${sha}-dirty-${'0'.repeat(16)}`)
+    const reference = imageReference(prefix, hash, sha, '0'.repeat(32))
+    expect(reference).toBe(`${given}-${hash}:sha-${sha}-dirty-${'0'.repeat(32)}`)
     const [, repository, reach] = /^(.*):([^:/]*)$/.exec(reference) ?? []
     expect(repository?.slice(registry.length)).toMatch(name)
     expect(repository?.length).toBeLessThanOrEqual(255)

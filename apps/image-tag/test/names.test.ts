@@ -210,7 +210,7 @@ describe('a checkout with changes', () => {
       images.push(stdout.split('\n')[0]?.slice('image='.length) ?? '')
     }
     expect(new Set(images).size).toBe(changes.length + 1)
-    expect(images.at(-1)).toMatch(/:sha-[0-9a-f]{40}-dirty-[0-9a-f]{16}$/)
+    expect(images.at(-1)).toMatch(/:sha-[0-9a-f]{40}-dirty-[0-9a-f]{32}$/)
   })
 
   test('shares its tag with equal changes elsewhere, staged or not', async () => {
