@@ -16,7 +16,7 @@ export const readAuthority = (authority: string): { hostname: string; port: numb
 }
 
 const refuseHost = (cause?: unknown): never =>
-  refuse('CLONE_URL_HOST', 'cloneUrl', 'has no valid host', 'Write it like github.com, 10.0.0.1 or [::1].', cause)
+  refuse('CLONE_URL_HOST', 'cloneUrl', 'has no valid host', 'Write it like github.com or [::1].', cause)
 
 /** The address in its one spelling: RFC 5952 in brackets, or four decimal numbers. The platform's URL parser knows both. */
 const canonicalAddress = (address: string): string => {

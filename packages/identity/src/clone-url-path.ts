@@ -17,20 +17,20 @@ const refusePath = (problem: string, cause?: unknown): never =>
 
 /** Reads what follows the authority: empty, or a path that starts with a slash. */
 export const readPath = (rawPath: string): PathParts => {
-  if (/[[\]]|%(?![0-9A-Fa-f]{2})/.test(rawPath)) refusePath('has a bracket or lone % in its path')
+  if (/[[\]]|%(?![0-9A-Fa-f]{2})/.test(rawPath)) refusePath('has a bracket or lone %')
   let end = rawPath.length
   while (rawPath.charAt(end - 1) === '/') end -= 1
   const segments = rawPath.slice(1, end).split('/').map(canonicalSegment)
   const last = segments.pop()?.replace(/\.git$/, '') ?? ''
-  if (last.endsWith('.git')) refusePath('has .git twice at its end')
+  if (last.endsWith('.git')) refusePath('has .git twice')
   segments.push(last)
   if (segments.some((segment) => segment === '' || isRelative(segment))) {
-    refusePath('has an empty or relative segment, or none')
+    refusePath('has an empty or relative segment')
   }
   const names = segments.map(unescapeSegment)
   const repository = names.pop() ?? ''
   if (names.at(-1) === AZURE_MARKER) names.pop()
-  else if (repository === AZURE_MARKER) refusePath('ends before the repository')
+  else if (repository === AZURE_MARKER) refusePath('ends before a repository')
   return { path: segments.join('/'), owner: names.join('/'), repository, directory: directoryName(repository) }
 }
 
@@ -52,7 +52,7 @@ const unescapeSegment = (segment: string): string => {
     return refusePath('has an escape that is not UTF-8', cause)
   }
   // Behind an escape, control characters (Unicode category Cc) and both slashes would end up in a path after all.
-  return /[\p{Cc}/\\]/u.test(name) ? refusePath('escapes a slash or a control character') : name
+  return /[\p{Cc}/\\]/u.test(name) ? refusePath('escapes a slash or control character') : name
 }
 
 /** A leading dot or dash would make the directory hidden, a file of the home directory, or an option. */

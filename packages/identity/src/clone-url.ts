@@ -47,8 +47,8 @@ export function parseCloneUrl(url: string): CloneUrl {
   if (bounded(url, FIELD, URL_LENGTH) === '')
     refuse('INPUT_REQUIRED', FIELD, 'must not be empty', `Write it like ${EXAMPLE}.`)
   if (!rfc3986.test(url)) {
-    const hint = 'Escape it in the path, write a host in its xn-- form.'
-    refuse('CLONE_URL_CHARACTER', FIELD, 'holds a space or another character no URL has', hint)
+    const hint = 'Escape it; a host has an xn-- form.'
+    refuse('CLONE_URL_CHARACTER', FIELD, 'holds a character no URL has', hint)
   }
   if (!https.test(url)) {
     const suggestion = httpsSuggestion(url, (candidate) => readHttps(candidate).cloneUrl)
@@ -66,9 +66,9 @@ const readHttps = (url: string): CloneUrl => {
   const user = afterScheme.slice(0, Math.max(at, 0))
   // An `@` further on is what is left of a password that holds a slash, a question mark or a hash.
   if (/[:@]/.test(user) || rest.includes('@')) {
-    refuse('CLONE_URL_CREDENTIALS', FIELD, 'carries credentials', 'Pass them on their own; an @ of the path is %40.')
+    refuse('CLONE_URL_CREDENTIALS', FIELD, 'carries credentials', 'Pass them apart; an @ in a path is %40.')
   }
-  if (rest.includes('#')) refuse('CLONE_URL_FRAGMENT', FIELD, 'has a fragment', 'Name a branch by its option.')
+  if (rest.includes('#')) refuse('CLONE_URL_FRAGMENT', FIELD, 'has a fragment', 'Name a branch by an option.')
   if (rest.includes('?')) refuse('CLONE_URL_QUERY', FIELD, 'has a query', 'Leave it out.')
   const { hostname, port } = readAuthority(afterScheme.slice(at + 1, end))
   const parts = readPath(rest)

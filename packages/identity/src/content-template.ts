@@ -2,16 +2,16 @@ import { writeText } from './canonical-text.ts'
 import { nameHash } from './digest.ts'
 import { nothingElse, record, text } from './input.ts'
 import { TEMPLATE_LENGTH } from './limits.ts'
-import { resolveResources } from './resources.ts'
+import { sizeOf } from './resources.ts'
 
 /** A template known only by its build steps. */
 export interface ContentTemplateIdentity {
   /** The template's serialised steps, as E2B's `toJSON` writes them. Compared as text. */
   template: string
-  /** vCPUs. */
-  cpuCount: number
-  /** Memory in MiB. */
-  memoryMB: number
+  /** vCPUs. Default 2. */
+  cpuCount?: number | undefined
+  /** Memory in MiB. Default 1024. */
+  memoryMB?: number | undefined
 }
 
 /**
@@ -28,7 +28,7 @@ export function contentTemplateText(input: ContentTemplateIdentity): string {
   record(input, 'identity')
   const { template, cpuCount, memoryMB, ...rest } = input
   nothingElse(rest, 'identity')
-  const size = resolveResources({ cpuCount, memoryMB })
+  const size = sizeOf(cpuCount, memoryMB)
   return writeText('content', [
     ['cpuCount', `${size.cpuCount}`],
     ['memoryMB', `${size.memoryMB}`],

@@ -1,5 +1,5 @@
 import { SHA256 } from '@stablelib/sha256'
-import { refuseHalves } from './input.ts'
+import { bounded, refuseHalves } from './input.ts'
 
 /** Hex digits of the digest that a template name carries: 160 bits. */
 export const NAME_DIGITS = 40
@@ -17,10 +17,14 @@ let tools: Tools | undefined
 /**
  * SHA-256 of the text's UTF-8 bytes as 64 lower-case hex digits.
  *
- * @throws IdentityError `INPUT_CHARACTER` for half a surrogate pair, which has no UTF-8 form of its own.
+ * @throws IdentityError `INPUT_TYPE` for anything but a string, `INPUT_CHARACTER` for half a surrogate pair, which has no UTF-8 form of its own.
  */
 export function digestText(text: string): string {
-  refuseHalves(text, 'text')
+  refuseHalves(bounded(text, 'text'), 'text')
+  return digestOf(text)
+}
+
+const digestOf = (text: string): string => {
   tools ??= { encoder: new TextEncoder(), chunk: new Uint8Array(CHUNK_BYTES), hash: new SHA256() }
   const { encoder, chunk, hash } = tools
   for (let start = 0; start < text.length;) {
@@ -36,5 +40,5 @@ export function digestText(text: string): string {
   return hex
 }
 
-/** The part of the digest that stands in a template's name. */
-export const nameHash = (canonicalText: string): string => digestText(canonicalText).slice(0, NAME_DIGITS)
+/** The part of the digest that stands in a template's name. All that a canonical text holds was checked before. */
+export const nameHash = (canonicalText: string): string => digestOf(canonicalText).slice(0, NAME_DIGITS)

@@ -20,7 +20,8 @@ export class WarmboxError<Code extends string = string> extends Error {
 
   constructor(options: WarmboxErrorOptions<Code>) {
     super(options.message, options.cause === undefined ? undefined : { cause: options.cause })
-    this.name = new.target.name
+    // Literal, here and in every subclass: a minifier renames the class.
+    this.name = 'WarmboxError'
     this.code = options.code
     this.hint = options.hint
     Object.defineProperty(this, marker, { value: true })

@@ -51,6 +51,7 @@ export class IdentityError extends WarmboxError<IdentityErrorCode> {
 
   constructor(options: IdentityErrorOptions) {
     super(options)
+    this.name = 'IdentityError'
     this.field = options.field
   }
 

@@ -8,9 +8,9 @@ const forbiddenControl = /[^\P{Cc}\t\n\r]/u
 const unpairedSurrogate = /[\uD800-\uDFFF]/u
 
 /** A string of at most `limit` characters: checked before anything looks at the characters. */
-export const bounded = (value: unknown, field: string, limit: number = Number.POSITIVE_INFINITY): string => {
+export const bounded = (value: unknown, field: string, limit = Infinity): string => {
   if (typeof value !== 'string') refuse('INPUT_TYPE', field, 'must be a string')
-  if (value.length > limit) refuse('INPUT_TOO_LONG', field, `is longer than ${limit} characters`)
+  if (value.length > limit) refuse('INPUT_TOO_LONG', field, `is longer than ${limit}`)
   return value
 }
 
@@ -26,33 +26,38 @@ export const text = (value: unknown, field: string, limit: number): string => {
 
 /** Refuses half a surrogate pair: in UTF-8 all of them would become one replacement character. */
 export const refuseHalves = (value: string, field: string): void => {
-  if (unpairedSurrogate.test(value)) refuse('INPUT_CHARACTER', field, 'holds half of a surrogate pair')
+  if (unpairedSurrogate.test(value)) refuse('INPUT_CHARACTER', field, 'holds half a surrogate pair')
 }
 
 /** {@link text} that may not be empty. */
 export const nonEmptyText = (value: unknown, field: string, limit: number): string =>
   text(value, field, limit) || refuse('INPUT_REQUIRED', field, 'must not be empty')
 
-/** An object, for a look at its own keys. */
+/** A plain object, all of whose content its own keys show: a Map, or what an object inherits, would be left out unseen. */
 export const record = (value: unknown, field: string): Readonly<Record<string, unknown>> => {
-  if (!isRecord(value)) refuse('INPUT_TYPE', field, 'must be an object')
+  if (!isPlain(value)) refuse('INPUT_TYPE', field, 'must be a plain object')
   return value
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> => {
+  if (Object(value) !== value) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  // Of any realm: what plain objects inherit from inherits from nothing.
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
 
 /** Refuses fields that are not read: an input left out of the name without a word would share a template that must differ. */
-export const nothingElse = (rest: object, field: string): void => {
+export const nothingElse = (rest: object, owner: string, path = '', hint?: string): void => {
   for (const key of Object.keys(rest)) {
-    refuse('INPUT_UNKNOWN_FIELD', key.slice(0, 64), `is no field of ${field}`, 'Own inputs go into extra.')
+    refuse('INPUT_UNKNOWN_FIELD', path + key.slice(0, 64), `is no field of ${owner}`, hint)
   }
 }
 
 /** A list of a bounded number of entries. */
 export const list = (value: unknown, field: string): readonly unknown[] => {
   if (!Array.isArray(value)) refuse('INPUT_TYPE', field, 'must be a list')
-  return fewEnough(value, field)
+  // A copy has no holes, which map would pass over.
+  return [...fewEnough(value, field)]
 }
 
 const fewEnough = (entries: readonly unknown[], field: string): readonly unknown[] =>
@@ -74,7 +79,7 @@ export const byCodeUnit = (left: string, right: string): number => (left < right
  */
 export function assertSha(sha: string): string {
   if (typeof sha !== 'string' || !commit.test(sha)) {
-    refuse('SHA_INVALID', 'sha', 'is not a full commit id', 'Pass all 40 or 64 hex digits.')
+    refuse('SHA_INVALID', 'sha', 'is not a full commit id', 'Pass 40 or 64 hex digits.')
   }
   return sha.toLowerCase()
 }

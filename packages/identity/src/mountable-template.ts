@@ -4,7 +4,7 @@ import { nameHash } from './digest.ts'
 import { refuse } from './identity-error.ts'
 import { bounded, byCodeUnit, list, nothingElse, record } from './input.ts'
 import { NAME_LENGTH } from './limits.ts'
-import { type Resources, resolveResources } from './resources.ts'
+import { type Resources, sizeOf } from './resources.ts'
 
 /** The inputs that decide the default mountable template. Absent and default are the same. */
 export interface MountableTemplateIdentity {
@@ -45,7 +45,7 @@ export function mountableTemplateText(identity: MountableTemplateIdentity = {}):
     refuse('NODE_VERSION_INVALID', 'nodeVersion', 'is not an exact release', 'Write it like 24.20.0.')
   }
   const packages = new Set(list(aptPackages, 'aptPackages').map(debianPackage))
-  return textOf(nodeVersion, resolveResources({ cpuCount, memoryMB }), [...packages].toSorted(byCodeUnit))
+  return textOf(nodeVersion, sizeOf(cpuCount, memoryMB), [...packages].toSorted(byCodeUnit))
 }
 
 /** The id of the default mountable template at a size that was checked already. */

@@ -5,7 +5,7 @@ import { refuse } from './identity-error.ts'
 import { assertSha, list, nonEmptyText, nothingElse, record, sortedEntries, text } from './input.ts'
 import { LINE_LENGTH, NAME_LENGTH, VALUE_LENGTH } from './limits.ts'
 import { defaultMountableTemplateId } from './mountable-template.ts'
-import { type Resources, resolveResources } from './resources.ts'
+import { type Resources, sizeOf } from './resources.ts'
 import { normalizeRef } from './template-ref.ts'
 import { normalizeWorkingDirectory } from './working-directory.ts'
 
@@ -68,9 +68,9 @@ export const resolveIdentity = (identity: RepoTemplateIdentity): ResolvedIdentit
     extra = {},
     ...rest
   } = identity
-  nothingElse(rest, 'identity')
+  nothingElse(rest, 'identity', '', 'Own inputs go into extra.')
   const { canonical, directory } = parseCloneUrl(cloneUrl)
-  const size = resolveResources({ cpuCount, memoryMB })
+  const size = sizeOf(cpuCount, memoryMB)
   const lines: Line[] = [['cloneUrl', canonical]]
   for (const command of typeof setupCommand === 'string' ? [setupCommand] : list(setupCommand, 'setupCommand')) {
     const line = text(command, 'setupCommand', VALUE_LENGTH)
@@ -101,12 +101,17 @@ export const resolveIdentity = (identity: RepoTemplateIdentity): ResolvedIdentit
 
 const buildEnvLine = (name: string, given: unknown): Line => {
   if (name.length > NAME_LENGTH || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-    refuse('ENV_NAME_INVALID', 'buildEnv', 'has an invalid name', 'Use letters, digits and _.')
+    refuse(
+      'ENV_NAME_INVALID',
+      'buildEnv',
+      `has the invalid name ${JSON.stringify(name.slice(0, 64))}`,
+      'Use letters, digits and _.',
+    )
   }
   const field = `buildEnv.${name}`
   if (typeof given === 'string') return ['buildEnv', name, 'value', text(given, field, VALUE_LENGTH)]
   const { value, version, ...rest } = record(given, field)
-  nothingElse(rest, field)
+  nothingElse(rest, field, `${field}.`)
   text(value, `${field}.value`, VALUE_LENGTH)
   return ['buildEnv', name, 'version', nonEmptyText(version, `${field}.version`, NAME_LENGTH)]
 }

@@ -1,5 +1,6 @@
 import { type Line, writeText } from './canonical-text.ts'
 import { NAME_DIGITS, nameHash } from './digest.ts'
+import { nothingElse, record } from './input.ts'
 import { REF_PART_LENGTH } from './limits.ts'
 import { type RepoTemplateIdentity, resolveIdentity } from './repo-identity.ts'
 import { foldName } from './template-ref.ts'
@@ -40,7 +41,10 @@ export function canonicalText(identity: RepoTemplateIdentity): string {
   return writeText('repo', resolveIdentity(identity).lines)
 }
 
-const nameOf = (lines: readonly Line[], { prefix }: RepoTemplateNameOptions): string => {
+const nameOf = (lines: readonly Line[], options: RepoTemplateNameOptions): string => {
+  record(options, 'options')
+  const { prefix, ...rest } = options
+  nothingElse(rest, 'options')
   const start = prefix === undefined ? DEFAULT_PREFIX : foldName(prefix, 'prefix', PREFIX_LENGTH)
   return `${start}-${nameHash(writeText('repo', lines))}`
 }

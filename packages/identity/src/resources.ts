@@ -1,5 +1,6 @@
 import { DEFAULT_CPU_COUNT, DEFAULT_MEMORY_MB } from './constants.ts'
 import { refuse } from './identity-error.ts'
+import { nothingElse, record } from './input.ts'
 
 /** Machine size of a template. Sandboxes created from it have exactly this size. */
 export interface Resources {
@@ -20,9 +21,16 @@ export function resolveResources(resources: {
   cpuCount?: number | undefined
   memoryMB?: number | undefined
 }): Resources {
-  const { cpuCount = DEFAULT_CPU_COUNT, memoryMB = DEFAULT_MEMORY_MB } = resources
+  record(resources, 'resources')
+  const { cpuCount, memoryMB, ...rest } = resources
+  nothingElse(rest, 'resources')
+  return sizeOf(cpuCount, memoryMB)
+}
+
+/** {@link resolveResources} for two values that were taken out of something else. */
+export const sizeOf = (cpuCount: number = DEFAULT_CPU_COUNT, memoryMB: number = DEFAULT_MEMORY_MB): Resources => {
   if (cpuCount !== 1 && !isEvenWithin(cpuCount, 2, 32)) {
-    refuse('CPU_COUNT_INVALID', 'cpuCount', 'is no size E2B builds', 'Use 1 or an even number up to 32.')
+    refuse('CPU_COUNT_INVALID', 'cpuCount', 'is no size E2B builds', 'Use 1 or an even number to 32.')
   }
   if (!isEvenWithin(memoryMB, 128, 1_048_576)) {
     refuse('MEMORY_INVALID', 'memoryMB', 'is no size E2B builds', 'Use an even number from 128 to 1048576.')

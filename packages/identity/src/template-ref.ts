@@ -1,5 +1,5 @@
 import { type IdentityErrorCode, refuse } from './identity-error.ts'
-import { bounded } from './input.ts'
+import { bounded, nothingElse, record } from './input.ts'
 import { REF_PART_LENGTH } from './limits.ts'
 
 /** A template reference in its parts, each already in the form E2B stores. */
@@ -15,7 +15,7 @@ export interface TemplateRef {
  * Splits `[namespace/]name[:tag]` as E2B does: at the first `:`, then at the first `/`; every part is trimmed and
  * lower-cased.
  *
- * @throws IdentityError `REF_INVALID` for more parts, `NAME_INVALID` or `TAG_INVALID` for an empty, overlong or
+ * @throws IdentityError `REF_INVALID` for a second slash, `NAME_INVALID` or `TAG_INVALID` for an empty, overlong or
  * ill-formed part, and for a tag shaped like a UUID, which E2B takes for a build id.
  */
 export function parseTemplateRef(ref: string): TemplateRef {
@@ -43,7 +43,10 @@ const cut = (text: string, separator: string): readonly [before: string, after: 
  *
  * @throws IdentityError as {@link parseTemplateRef} does.
  */
-export function formatTemplateRef({ namespace, name, tag }: TemplateRef): string {
+export function formatTemplateRef(ref: TemplateRef): string {
+  record(ref, 'ref')
+  const { namespace, name, tag, ...rest } = ref
+  nothingElse(rest, 'ref')
   return join({
     namespace: namespace === undefined ? namespace : foldName(namespace, 'namespace'),
     name: foldName(name, 'name'),
@@ -86,7 +89,7 @@ const fold = (value: unknown, field: string, code: IdentityErrorCode, grammar: R
   // Bounded before it is trimmed; and some letters outside ASCII would fold into ASCII ones.
   const folded = given.length > limit || /[^\0-\x7f]/.test(given) ? '' : given.trim().toLowerCase()
   if (!grammar.test(folded)) {
-    refuse(code, field, 'is not one E2B accepts', `Use 1 to ${limit} of a-z 0-9 - _; in a tag also . but no UUID.`)
+    refuse(code, field, 'is not one E2B accepts', `Use 1 to ${limit} of a-z 0-9 - _, in tags also . but no UUID.`)
   }
   return folded
 }

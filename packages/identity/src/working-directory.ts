@@ -12,8 +12,8 @@ export const normalizeWorkingDirectory = (value: unknown): string => {
     refuse(
       'WORKING_DIRECTORY_INVALID',
       'workingDirectory',
-      'is not a plain absolute directory',
-      'Write it like /home/user/widgets, of letters, digits and . _ + @ = , - only.',
+      'is no plain absolute path',
+      'Use / and letters, digits, . _ + @ = , - only.',
     )
   }
   return `/${segments.join('/')}`

@@ -2,6 +2,7 @@ import {
   assertSha,
   assertTag,
   contentTemplateText,
+  digestText,
   explainIdentity,
   formatTemplateRef,
   isWarmboxError,
@@ -9,6 +10,8 @@ import {
   parseCloneUrl,
   parseTemplateRef,
   repoTemplateName,
+  repoTemplateRef,
+  resolveResources,
   WarmboxError,
 } from '@warmbox/identity'
 import { describe, expect, test } from 'vitest'
@@ -59,6 +62,54 @@ describe('an error names the input at fault', () => {
   test('an unknown field is named, a long one by its beginning', () => {
     const act = call(repoTemplateName, { cloneUrl, ['x'.repeat(100_000)]: 1 })
     expect(act).toThrow(refused('INPUT_UNKNOWN_FIELD', 'x'.repeat(64)))
+  })
+})
+
+describe('an object whose content its own keys do not show is refused', () => {
+  test.each([
+    ['a Map', new Map([['A', 'b']])],
+    ['a Set', new Set(['A'])],
+    ['search parameters', new URLSearchParams('A=b')],
+    ['a date', new Date(0)],
+    ['an object that inherits', Object.create({ A: 'b' })],
+    ['a list', ['A']],
+  ])('%s', (_, entries) => {
+    expect(call(repoTemplateName, { cloneUrl, buildEnv: entries })).toThrow(refused('INPUT_TYPE', 'buildEnv'))
+    expect(call(repoTemplateName, { cloneUrl, extra: entries })).toThrow(refused('INPUT_TYPE', 'extra'))
+    expect(call(repoTemplateName, entries)).toThrow(refused('INPUT_TYPE', 'identity'))
+  })
+
+  test('one without a prototype is as plain as any', () => {
+    const buildEnv = Object.assign(Object.create(null), { A: 'b' })
+    expect(repoTemplateName({ cloneUrl, buildEnv })).toBe(repoTemplateName({ cloneUrl, buildEnv: { A: 'b' } }))
+  })
+})
+
+describe('arguments beside the identity are checked alike', () => {
+  test.each([
+    ['an unknown option', call(repoTemplateRef, { cloneUrl }, { prefx: 'a' }), 'INPUT_UNKNOWN_FIELD', 'prefx'],
+    ['options that are none', call(repoTemplateRef, { cloneUrl }, 'mine'), 'INPUT_TYPE', 'options'],
+    ['no options', call(repoTemplateRef, { cloneUrl }, null), 'INPUT_TYPE', 'options'],
+    ['an unknown size', call(resolveResources, { cpucount: 4 }), 'INPUT_UNKNOWN_FIELD', 'cpucount'],
+    ['no size', call(resolveResources), 'INPUT_TYPE', 'resources'],
+    ['an unknown part of a ref', call(formatTemplateRef, { name: 'a', tagg: 'x' }), 'INPUT_UNKNOWN_FIELD', 'tagg'],
+    ['no ref', call(formatTemplateRef, null), 'INPUT_TYPE', 'ref'],
+    ['a text that is none', call(digestText, 0), 'INPUT_TYPE', 'text'],
+    ['a hole among packages', call(mountableTemplateId, { aptPackages: Array(1) }), 'INPUT_TYPE', 'aptPackages'],
+    [
+      'an unknown part of a variable',
+      call(repoTemplateName, { cloneUrl, buildEnv: { A: { value: 'v', version: '1', K: 1 } } }),
+      'INPUT_UNKNOWN_FIELD',
+      'buildEnv.A.K',
+    ],
+  ])('%s', (_, act, code, field) => {
+    expect(act).toThrow(refused(code, field))
+  })
+
+  test('a bad name of a variable is told, as far as it can be shown', () => {
+    expect(() => repoTemplateName({ cloneUrl, buildEnv: { 'a\nb-c': '' } })).toThrow(
+      expect.objectContaining({ message: 'buildEnv has the invalid name "a\\nb-c"' }),
+    )
   })
 })
 

@@ -201,7 +201,7 @@ describe('inputs that are refused', () => {
       'a field beside the version',
       { buildEnv: { A: { value: '', version: '1', salt: '' } } },
       'INPUT_UNKNOWN_FIELD',
-      'salt',
+      'buildEnv.A.salt',
     ],
     [
       'too many variables',

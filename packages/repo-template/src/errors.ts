@@ -48,6 +48,7 @@ export class RepoTemplateError extends WarmboxError<RepoTemplateErrorCode> {
 
   constructor(options: RepoTemplateErrorOptions) {
     super(options)
+    this.name = 'RepoTemplateError'
     this.field = options.field
   }
 

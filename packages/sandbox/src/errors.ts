@@ -76,6 +76,7 @@ export class E2BSandboxError extends WarmboxError<E2BSandboxErrorCode> {
 
   constructor(options: E2BSandboxErrorOptions) {
     super(options)
+    this.name = 'E2BSandboxError'
     this.status = options.status
     this.attempts = Object.freeze([...(options.attempts ?? [])])
   }
