@@ -96,7 +96,7 @@ export const resolveOptions = (options: RepoTemplateOptions): ResolvedOptions =>
   assertString(options.certificateAuthority, 'certificateAuthority')
   assertReach(options)
   const selector = parseRefSelection(options)
-  const resources = resolveResources(options)
+  const resources = resolveResources({ cpuCount: options.cpuCount, memoryMB: options.memoryMB })
   const setupCommands = setupCommandsOf(options.setupCommand)
   const identity: ResolvedOptions['identity'] = Object.freeze({
     setupCommand: setupCommands,

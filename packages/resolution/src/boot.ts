@@ -3,7 +3,7 @@ import { type BootResult, climb } from './climb.ts'
 import { createEmitter } from './emitter.ts'
 import { TemplateUnusableError } from './errors.ts'
 import { bootGoal, resolveGoal } from './goal.ts'
-import { assertFunction, type BootOptions, resolveOptions, type ResolveTemplateOptions } from './options.ts'
+import { assertPorts, type BootOptions, resolveOptions, type ResolveTemplateOptions } from './options.ts'
 import { prepare, PreparedResolution } from './prepare-resolution.ts'
 import { createRedactor } from './redact.ts'
 import type { TemplateSpec } from './spec.ts'
@@ -62,10 +62,4 @@ export async function bootRef<T>(
   const answer = await bootOnce(ref, 'exact', options, { scope: api.scope, clock, signal, emit })
   if (answer.kind === 'booted') return answer.value
   throw new TemplateUnusableError(ref, { cause: answer.error })
-}
-
-function assertPorts({ abandon, adopt, boot }: Pick<BootOptions<unknown>, 'boot' | 'adopt' | 'abandon'>): void {
-  assertFunction('boot', boot)
-  assertFunction('adopt', adopt)
-  assertFunction('abandon', abandon)
 }

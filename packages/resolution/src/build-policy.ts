@@ -14,8 +14,8 @@ export type BuildStep =
   | { readonly do: 'look' }
   /** Wait for a build. `ours`: it was requested here. */
   | { readonly do: 'await'; readonly build: BuildHandle; readonly ours: boolean }
-  /** Request and start a build. */
-  | { readonly do: 'start' }
+  /** Request and start a build; `registered`: start one that somebody requested and left. */
+  | { readonly do: 'start'; readonly registered?: BuildHandle }
   /** Wait a moment. `failures`: how many came before it; none where somebody else has the lease. */
   | { readonly do: 'pause'; readonly failures: number }
   | { readonly do: 'finish'; readonly how: 'built' | 'joined' }
@@ -26,7 +26,14 @@ export type Found =
   /** `isNameKnown`: the account has the template, only no build under this tag. */
   | { readonly kind: 'none'; readonly isNameKnown: boolean }
   | { readonly kind: 'ready' }
-  | { readonly kind: 'running'; readonly build: BuildHandle; readonly ours: boolean; readonly abandoned: boolean }
+  | {
+      readonly kind: 'running'
+      readonly build: BuildHandle
+      readonly ours: boolean
+      readonly abandoned: boolean
+      /** Whoever requested it should have started it by now, and nobody needs to upload anything for it. */
+      readonly startable?: boolean
+    }
   /** `isFresh`: it failed so lately, or for such a reason, that another build would fail as well. */
   | { readonly kind: 'broken'; readonly failure: ResolutionError; readonly isFresh: boolean }
 
@@ -45,6 +52,8 @@ export type BuildEvent =
       readonly kind: 'refused'
       readonly during: 'look' | 'request' | 'start' | 'wait'
       readonly failure: ResolutionError
+      /** Of a wait: the build was started here. */
+      readonly ours?: boolean
     }
   | { readonly kind: 'ready'; readonly ours: boolean }
   | { readonly kind: 'failed'; readonly failure: ResolutionError }
@@ -67,6 +76,8 @@ export interface BuildMemory extends BuildWish {
   readonly last: ResolutionError | undefined
   /** A pause was made since the last failure. */
   readonly rested: boolean
+  /** A build that somebody left unstarted was started here. Tried once: if it still waits, another one is requested. */
+  readonly startedLeft: boolean
   /** `contested`: it was not known, and yet a request was refused as if it were somebody's. */
   readonly name: 'unknown' | 'known' | 'contested'
 }
@@ -77,6 +88,7 @@ export const newBuildMemory = (wish: BuildWish): BuildMemory => ({
   failures: 0,
   last: undefined,
   rested: true,
+  startedLeft: false,
   name: 'known',
 })
 
@@ -113,7 +125,10 @@ function decide(memory: BuildMemory, event: BuildEvent): Next {
     case 'found':
       return afterLook(memory, event.found)
     case 'refused':
-      return afterRefusal(memory, event.during, event.failure)
+      // It was started, and nobody can see it: another one could cancel it.
+      return event.ours === true && isOutOfSight(event.failure)
+        ? { memory, step: { do: 'fail', failure: event.failure } }
+        : afterRefusal(memory, event.during, event.failure)
     case 'ready':
       return { memory, step: { do: 'finish', how: event.ours ? 'built' : 'joined' } }
     case 'failed':
@@ -131,7 +146,9 @@ function afterLook(memory: BuildMemory, found: Found): Next {
         ? startWithLease(memory)
         : { memory, step: { do: 'finish', how: 'joined' } }
     case 'running':
-      return found.abandoned
+      if (found.startable === true && !memory.startedLeft) return startWithLease(memory, found.build)
+      // Its start was refused, and still it waits.
+      return found.abandoned || found.startable === true
         ? startOrGiveUp(memory)
         : { memory, step: { do: 'await', build: found.build, ours: found.ours } }
     case 'broken':
@@ -167,10 +184,12 @@ function startOrGiveUp(memory: BuildMemory): Next {
   return startWithLease(memory)
 }
 
-function startWithLease(memory: BuildMemory): Next {
+function startWithLease(memory: BuildMemory, registered?: BuildHandle): Next {
   switch (memory.lease) {
     case 'held':
-      return { memory, step: { do: 'start' } }
+      return registered === undefined
+        ? { memory, step: { do: 'start' } }
+        : { memory: { ...memory, startedLeft: true }, step: { do: 'start', registered } }
     case 'unclaimed':
       return { memory, step: { do: 'claim' } }
     case 'taken':
@@ -196,6 +215,8 @@ function afterFailedBuild(memory: BuildMemory, failure: ResolutionError): Next {
   if (failure.code === 'BUILD_STEP_FAILED') return { memory, step: { do: 'fail', failure } }
   return { memory: failedOnce(memory, failure), step: { do: 'look' } }
 }
+
+const isOutOfSight = ({ code }: ResolutionError): boolean => code === 'NOT_FOUND' || code === 'BAD_REQUEST'
 
 const failedOnce = (memory: BuildMemory, failure: ResolutionError): BuildMemory => ({
   ...memory,
@@ -223,6 +244,8 @@ function afterRefusal(
     // Losing a race answers with either of these; what runs now decides, and without a rival they are final.
     case 'FORBIDDEN':
     case 'BAD_REQUEST': {
+      // A name that is somebody else's shows at the request. Later it is the account.
+      if (failure.code === 'FORBIDDEN' && during !== 'request') return { memory, step: { do: 'fail', failure } }
       if (during !== 'request') return { memory: failedOnce(memory, failure), step: { do: 'look' } }
       const isContested = failure.code === 'FORBIDDEN' && memory.name === 'unknown'
       const name = isContested ? 'contested' : memory.name

@@ -3,6 +3,7 @@ import { createEmitter } from './emitter.ts'
 import { isResolutionError, ResolutionError } from './errors.ts'
 import type { ResolutionListener } from './events.ts'
 import { obtain } from './obtain.ts'
+import { assertBoolean } from './option-checks.ts'
 import { type ResolvedOptions, resolveOptions, type ResolveTemplateOptions } from './options.ts'
 import { prepareNamed } from './prepare.ts'
 import { splitRef } from './refs.ts'
@@ -38,6 +39,7 @@ export async function ensureTemplate(
   options: EnsureTemplateOptions,
 ): Promise<EnsureTemplateResult> {
   const resolved = resolveOptions(options)
+  assertBoolean('force', options.force)
   const { clock, signal } = resolved
   signal.throwIfAborted()
   const prepared = prepareNamed(spec, resolved)

@@ -71,6 +71,7 @@ export class ResolutionError extends WarmboxError<ResolutionErrorCode> {
 
   constructor(options: ResolutionErrorOptions) {
     super(options)
+    this.name = 'ResolutionError'
     this.attempts = Object.freeze([...(options.attempts ?? [])])
     this.status = options.status
     this.step = options.step
@@ -105,6 +106,7 @@ export class TemplateUnusableError extends ResolutionError {
       message: options.message ?? `The template '${ref}' cannot be booted`,
       cause: options.cause,
     })
+    this.name = 'TemplateUnusableError'
     this.ref = ref
   }
 }

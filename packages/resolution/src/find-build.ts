@@ -2,7 +2,8 @@ import type { Found } from './build-policy.ts'
 import type { Clock } from './clock.ts'
 import { isResolutionError } from './errors.ts'
 import { isFreshFailure } from './failure-memory.ts'
-import { ABANDONED_AFTER_MS, failureOf } from './follow-build.ts'
+import { failureOf } from './follow-build.ts'
+import { leftAfter } from './left-build.ts'
 import { splitRef } from './refs.ts'
 import type { BuildTarget } from './target.ts'
 import type { BuildHandle, BuildProgress, TagAssignment, TemplateApi } from './template-api.ts'
@@ -24,12 +25,12 @@ const none = (isNameKnown: boolean): FoundBuild => ({ found: { kind: 'none', isN
 
 /**
  * alias -> tags -> status: the newest build under the ref's tag, which need not be the one that boots. Changes nothing.
- * @param isOurs whether this run requested the build
+ * @param run whether the looking run requested a build, and whether its builds upload files
  */
 export async function findBuild(
   { ref, redactor }: Pick<BuildTarget, 'ref' | 'redactor'>,
   context: FindContext,
-  isOurs: (buildId: string) => boolean,
+  run: { readonly isOurs: (buildId: string) => boolean; readonly uploads: () => Promise<boolean> },
 ): Promise<FoundBuild> {
   const { api, clock, signal } = context
   const { name, tag } = splitRef(ref)
@@ -47,11 +48,13 @@ export async function findBuild(
       return { found: { kind: 'ready' }, assignment }
     case 'waiting':
     case 'building': {
-      const ours = isOurs(build.buildId)
-      const isOld = clock.now() - requestedAt > ABANDONED_AFTER_MS
+      const ours = run.isOurs(build.buildId)
+      if (progress.state === 'building')
+        return { found: { kind: 'running', build, ours, abandoned: false }, assignment }
       // A build of ours that still waits was never started, or we would not be looking.
-      const abandoned = progress.state === 'waiting' && (ours || isOld)
-      return { found: { kind: 'running', build, ours, abandoned }, assignment }
+      if (ours) return { found: { kind: 'running', build, ours, abandoned: true }, assignment }
+      const left = await leftAfter(clock.now() - requestedAt, run.uploads)
+      return { found: { kind: 'running', build, ours, ...left }, assignment }
     }
     case 'error': {
       const failure = failureOf(ref, progress, redactor)

@@ -3,6 +3,7 @@ import type { Clock } from './clock.ts'
 import { isPassing } from './code-classes.ts'
 import { isResolutionError, ResolutionError } from './errors.ts'
 import type { ResolutionListener } from './events.ts'
+import { leftAfter } from './left-build.ts'
 import type { Redactor } from './redact.ts'
 import type { BuildTarget } from './target.ts'
 import type { BuildHandle, BuildProgress, TemplateApi } from './template-api.ts'
@@ -16,10 +17,9 @@ interface FollowContext {
   readonly requestedAt: number
   /** Told whenever the log says that a step was taken from the cache. */
   readonly onCacheHit: () => void
+  readonly uploads: () => Promise<boolean>
 }
 
-/** A build that nobody started for this long belongs to a client that is gone. Uploads happen before the start. */
-export const ABANDONED_AFTER_MS = 5 * 60_000
 /** How a build's state is asked for, in milliseconds: from often to seldom. Somebody else's matters less. */
 const OUR_POLL = { first: 250, most: 2_000 }
 const JOINED_POLL = { first: 1_000, most: 10_000 }
@@ -37,7 +37,7 @@ export async function followBuild(
   { ref, redactor }: Pick<BuildTarget, 'ref' | 'redactor'>,
   build: BuildHandle,
   ours: boolean,
-  { api, clock, emit, onCacheHit, requestedAt, signal }: FollowContext,
+  { api, clock, emit, onCacheHit, requestedAt, signal, uploads }: FollowContext,
 ): Promise<BuildEvent> {
   const pace = ours ? OUR_POLL : JOINED_POLL
   const log = new BuildLogRelay(ref, ours, emit, onCacheHit)
@@ -55,11 +55,13 @@ export async function followBuild(
         case 'error':
           await log.relayRest(() => api.buildProgress(build, log.offset, signal), signal)
           return { kind: 'failed', failure: failureOf(ref, progress, redactor) }
-        case 'waiting':
-          if (!ours && clock.now() - requestedAt > ABANDONED_AFTER_MS) {
-            return { kind: 'found', found: { kind: 'running', build, ours, abandoned: true } }
+        case 'waiting': {
+          const left = await leftAfter(clock.now() - requestedAt, uploads)
+          if (!ours && (left.abandoned || left.startable)) {
+            return { kind: 'found', found: { kind: 'running', build, ours, ...left } }
           }
           break
+        }
         case 'building':
           break
       }

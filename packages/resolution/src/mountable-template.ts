@@ -32,7 +32,7 @@ function resolveContents(options: MountableTemplateOptions): Contents {
   const { nodeVersion = DEFAULT_NODE_VERSION } = options
   const aptPackages = DEFAULT_APT_PACKAGES
   return checked('The default mountable template', () => {
-    const resources = resolveResources(options)
+    const resources = resolveResources({ cpuCount: options.cpuCount, memoryMB: options.memoryMB })
     const id = mountableTemplateId({ nodeVersion, aptPackages, ...resources })
     return Object.freeze({ id, nodeVersion, aptPackages, resources })
   })

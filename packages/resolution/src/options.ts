@@ -1,8 +1,16 @@
 import type { ResolutionListener, Rung } from './events.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { ResolutionError } from './errors.ts'
 import type { BuildLease } from './lease.ts'
 import { createMemoryLease } from './memory-lease.ts'
+import {
+  assertBoolean,
+  assertFunction,
+  assertMethods,
+  assertResources,
+  isRecord,
+  type MethodsOf,
+  refuseInput,
+} from './option-checks.ts'
 import type { TemplateResources } from './spec.ts'
 import type { TemplateApi } from './template-api.ts'
 
@@ -88,23 +96,32 @@ export interface ResolvedOptions {
 /** The longest delay a timer of the platform can hold. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
+const API_METHODS: MethodsOf<TemplateApi> = {
+  status: true,
+  templateId: true,
+  tags: true,
+  requestBuild: true,
+  startBuild: true,
+  buildProgress: true,
+  assignTags: true,
+  removeTags: true,
+  listBuilds: true,
+}
+const LEASE_METHODS: MethodsOf<BuildLease> = { acquire: true, renew: true, release: true }
+const CLOCK_METHODS: MethodsOf<Clock> = { now: true, sleep: true }
+/** Those this package calls; of the rest of a signal nothing is asked. */
+const SIGNAL_METHODS = { addEventListener: true, removeEventListener: true, throwIfAborted: true } as const
+
 /**
- * @throws ResolutionError `INVALID_SPEC` for a build timeout that is no positive number of milliseconds and for a
- * callback that is no function, and `MISSING_API_KEY` from the api itself: all before any request.
+ * @throws ResolutionError `INVALID_SPEC` for an option that has not its form, such as a build timeout that is no positive
+ * number of milliseconds, and `MISSING_API_KEY` from the api itself: all before any request.
  */
 export function resolveOptions(options: ResolveTemplateOptions): ResolvedOptions {
+  assertForms(options)
   const { api, buildTimeoutMs = DEFAULT_BUILD_TIMEOUT_MS, clock = systemClock } = options
-  if (!(buildTimeoutMs > 0 && buildTimeoutMs <= LONGEST_TIMER_MS)) {
-    throw new ResolutionError({
-      code: 'INVALID_SPEC',
-      message: `buildTimeoutMs: ${buildTimeoutMs} is not a number of milliseconds to wait`,
-      hint: `Give a number from 1 to ${LONGEST_TIMER_MS}, or leave it out for one hour`,
-    })
-  }
-  assertFunction('onEvent', options.onEvent)
-  assertFunction('waitUntil', options.waitUntil)
   // Reading the scope is what makes a missing key known now, and not in the middle.
-  void api.scope
+  const scope: unknown = api.scope
+  if (typeof scope !== 'string') refuseInput('api.scope is not a string', API_HINT)
   return Object.freeze({
     api,
     signal: options.signal ?? new AbortController().signal,
@@ -119,12 +136,41 @@ export function resolveOptions(options: ResolveTemplateOptions): ResolvedOptions
   })
 }
 
-/** What JavaScript callers get wrong unnoticed by a compiler. @throws ResolutionError `INVALID_SPEC` */
-export function assertFunction(option: string, value: unknown): void {
-  if (value === undefined || typeof value === 'function') return
-  throw new ResolutionError({
-    code: 'INVALID_SPEC',
-    message: `${option} is not a function`,
-    hint: `Give a function as ${option}, or leave it out`,
-  })
+const API_HINT = 'Give what createTemplateApi() returns as api'
+
+function assertForms(options: ResolveTemplateOptions): void {
+  if (!isRecord(options)) refuseInput('The options are not an object', 'Write them like { api: createTemplateApi() }')
+  const { api, buildTimeoutMs, clock, lease, onEvent, random, resources, signal, strictTemplate, waitUntil } = options
+  assertMethods('api', api, API_METHODS, API_HINT)
+  if (signal !== undefined) {
+    assertMethods('signal', signal, SIGNAL_METHODS, 'Give the signal of an AbortController, or leave it out')
+  }
+  if (clock !== undefined) {
+    assertMethods('clock', clock, CLOCK_METHODS, "Give a Clock, or leave it out for the system's")
+  }
+  if (lease !== undefined) {
+    assertMethods('lease', lease, LEASE_METHODS, 'Give a BuildLease, or leave it out for one of this process')
+  }
+  if (buildTimeoutMs !== undefined && !isDelay(buildTimeoutMs)) {
+    refuseInput(
+      'buildTimeoutMs is not a number of milliseconds to wait',
+      `Give a number from 1 to ${LONGEST_TIMER_MS}, or leave it out for one hour`,
+    )
+  }
+  assertFunction('onEvent', onEvent)
+  assertFunction('waitUntil', waitUntil)
+  assertFunction('random', random)
+  assertBoolean('strictTemplate', strictTemplate)
+  assertResources('resources', resources)
+}
+
+const isDelay = (value: unknown): boolean => typeof value === 'number' && value > 0 && value <= LONGEST_TIMER_MS
+
+const PORTS_HINT = 'Give a function (ref, signal) => Promise as boot'
+
+/** @throws ResolutionError `INVALID_SPEC` */
+export function assertPorts({ abandon, adopt, boot }: BootPorts<unknown>): void {
+  if (typeof boot !== 'function') refuseInput('boot is not a function', PORTS_HINT)
+  assertFunction('adopt', adopt)
+  assertFunction('abandon', abandon)
 }

@@ -16,6 +16,7 @@ import {
   type Role,
   type Step,
 } from './ladder.ts'
+import { isRecord, refuseInput } from './option-checks.ts'
 import { type ResolvedOptions, resolveOptions, type ResolveTemplateOptions } from './options.ts'
 import { prepare } from './prepare-resolution.ts'
 import type { PreparedLadder } from './prepare.ts'
@@ -23,6 +24,7 @@ import { createTemplateApi } from './sdk-template-api.ts'
 import type { TemplateSpec } from './spec.ts'
 import { unreachable } from './unreachable.ts'
 import { type Unpinned, unpinnedOf } from './unpinned.ts'
+import { buildBodyOf, copiesFiles } from './template-content.ts'
 
 /** The connection to E2B, and what a session would be started with. */
 export interface PlanConnection
@@ -71,6 +73,7 @@ export async function planTemplate(
   spec: TemplateSpec | undefined,
   connection: PlanConnection = {},
 ): Promise<TemplatePlan> {
+  if (!isRecord(connection)) refuseInput('The connection is not an object', 'Write it like { apiKey }, or leave it out')
   const { api: given, clock, resources, signal, strictTemplate, ...endpoint } = connection
   const api = given ?? createTemplateApi(endpoint)
   const options = resolveOptions({ api, clock, resources, signal, strictTemplate })
@@ -209,7 +212,10 @@ class Planner {
     const { api, clock } = this.#options
     const target = this.#ladder.targets.get(role)
     if (target === undefined) throw new TypeError(`The ladder has nothing to build for '${role}'`)
-    const { found } = await findBuild(target, this.#options, () => false)
+    const { found } = await findBuild(target, this.#options, {
+      isOurs: () => false,
+      uploads: async () => copiesFiles(await buildBodyOf(target.template)),
+    })
     if (found.kind === 'running' && !found.abandoned) return { kind: 'join' }
     if (force || despiteFailure) return { kind: 'build' }
     if (found.kind === 'broken' && found.isFresh) return { kind: 'leave', reason: found.failure.message }

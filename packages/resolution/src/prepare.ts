@@ -7,6 +7,7 @@ import type { Candidate, FirstLook, Role } from './ladder.ts'
 import { createDefaultMountableTemplate } from './mountable-template.ts'
 import { createRedactor, type Redactor } from './redact.ts'
 import { checked, withTag } from './refs.ts'
+import { assertBuilder, assertNamedForm } from './spec-checks.ts'
 import {
   isDeferredNamedTemplateSpec,
   isNamedTemplateSpec,
@@ -95,7 +96,11 @@ function unresolved(ref: string, error: unknown): NonNullable<PreparedLadder['un
 
 const assertNamedSpec = (spec: NamedTemplateSpec): NamedTemplateSpec => {
   if (isNamedTemplateSpec(spec)) return spec
-  throw new ResolutionError({ code: 'INVALID_SPEC', message: 'resolveSpec gave no named spec' })
+  throw new ResolutionError({
+    code: 'INVALID_SPEC',
+    message: 'resolveSpec gave no named spec',
+    hint: 'Let it answer an object with ref and template',
+  })
 }
 
 async function prepareSpec(
@@ -127,12 +132,11 @@ function extended(
 }
 
 async function prepareNamedSpec(spec: NamedTemplateSpec, options: PrepareOptions): Promise<PreparedLadder> {
-  const resources = resourcesOf({ ...options.resources, ...spec.buildResources })
   const fallback = spec.fallbackTemplate
-  const redactor = createRedactor([
-    ...(spec.redact ?? []),
-    ...(typeof fallback === 'object' && isNamedTemplateSpec(fallback) ? (fallback.redact ?? []) : []),
-  ])
+  assertNamedForm(spec, '')
+  if (isNamed(fallback)) assertNamedForm(fallback, 'fallbackTemplate.')
+  const resources = resourcesOf({ ...options.resources, ...spec.buildResources })
+  const redactor = createRedactor([...(spec.redact ?? []), ...(isNamed(fallback) ? (fallback.redact ?? []) : [])])
   const wanted = named('wanted', spec, resources, redactor)
   const prepared: Prepared[] = spec.refused === undefined ? [wanted] : []
   if (fallback !== undefined) prepared.push(await prepareFallback(fallback, resources, redactor))
@@ -140,11 +144,22 @@ async function prepareNamedSpec(spec: NamedTemplateSpec, options: PrepareOptions
   return { ...ladderOf(prepared, resources, options), redactor, refused }
 }
 
+const isNamed = (fallback: NamedTemplateSpec['fallbackTemplate']): fallback is NamedTemplateSpec =>
+  isNamedTemplateSpec(fallback)
+
 /** A named spec alone, for callers that climb no ladder: what to ask for and what to build. */
 export function prepareNamed(
   spec: NamedTemplateSpec,
   options: Pick<PrepareOptions, 'resources'>,
 ): { readonly ref: string; readonly target: BuildTarget } {
+  if (!isNamedTemplateSpec(spec)) {
+    throw new ResolutionError({
+      code: 'INVALID_SPEC',
+      message: 'The spec is no named spec',
+      hint: 'Give an object with ref and template; a deferred spec is resolved before',
+    })
+  }
+  assertNamedForm(spec, '')
   const resources = resourcesOf({ ...options.resources, ...spec.buildResources })
   const { candidate, target } = named('wanted', spec, resources, createRedactor(spec.redact ?? []))
   return { ref: candidate.ref, target }
@@ -193,18 +208,6 @@ function existing(role: 'wanted' | 'fallback', ref: string, strict: boolean): Pr
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** What JavaScript callers, and specs assembled from data, get wrong unnoticed by a compiler. */
-function assertBuilder(where: string, template: unknown): void {
-  const isBuilder =
-    typeof template === 'object' && template !== null && 'runCmd' in template && typeof template.runCmd === 'function'
-  if (isBuilder) return
-  throw new ResolutionError({
-    code: 'INVALID_SPEC',
-    message: `${where} is none of the forms a template has`,
-    hint: 'Give a ref, a builder of Template(), a function that returns one, or a spec with ref and template',
-  })
-}
-
 async function unnamed(
   role: Role,
   template: TemplateBuilder,
@@ -231,7 +234,6 @@ function named(
 ): PreparedBuild {
   const { buildRef: givenBuildRef, incremental, isCurrent, staleRef, template } = spec
   const where = role === 'wanted' ? '' : 'fallbackTemplate.'
-  assertBuilder(`${where}template`, template)
   const ref = checked(`${where}ref`, () => withTag(spec.ref))
   const stale = staleRef === undefined ? undefined : checked(`${where}staleRef`, () => withTag(staleRef))
   const buildRef = checked(`${where}buildRef`, () => withTag(givenBuildRef ?? ref))

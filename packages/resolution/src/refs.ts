@@ -25,7 +25,7 @@ export function checked<T>(field: string, check: () => T): T {
     throw new ResolutionError({
       code: 'INVALID_SPEC',
       message: `${field}: ${error.message}`,
-      hint: error.hint,
+      hint: error.hint ?? `Correct ${field}`,
       cause: error,
     })
   }

@@ -18,6 +18,7 @@ import type { BuildLease } from './lease.ts'
 import { splitRef } from './refs.ts'
 import type { BuildTarget } from './target.ts'
 import type { BuildHandle, TagAssignment, TemplateApi } from './template-api.ts'
+import { buildBodyOf, copiesFiles } from './template-content.ts'
 import { unreachable } from './unreachable.ts'
 
 export interface BuildContext {
@@ -83,6 +84,7 @@ class BuildRun {
   #found: TagAssignment | undefined
   /** Of the last build requested here. */
   #skippedCache = false
+  #uploading: Promise<boolean> | undefined
 
   constructor(target: BuildTarget, context: BuildContext) {
     this.#target = target
@@ -96,7 +98,7 @@ class BuildRun {
       case 'look':
         return this.#guarded('look', async () => ({ kind: 'found', found: await this.#look() }))
       case 'start':
-        return this.#start()
+        return this.#start(step.registered)
       case 'await':
         return this.#await(step.build, step.ours)
       case 'pause':
@@ -128,15 +130,19 @@ class BuildRun {
   }
 
   async #look(): Promise<Found> {
-    const { found, assignment } = await findBuild(this.#target, this.#context, (id) => this.#requested.has(id))
+    const { found, assignment } = await findBuild(this.#target, this.#context, {
+      isOurs: (id) => this.#requested.has(id),
+      uploads: () => this.#uploads(),
+    })
     this.#found = assignment
     return found
   }
 
-  async #start(): Promise<BuildEvent> {
+  async #start(registered: BuildHandle | undefined): Promise<BuildEvent> {
     const { api, background, clock, emit, signal } = this.#context
     const { ref, template, resources } = this.#target
     if (this.#lease?.isHeld() !== true) return { kind: 'lost' }
+    if (registered !== undefined) return this.#startLeft(registered)
     this.#skippedCache = isCacheSuspect(api.scope, ref)
     const request = { ref, template, ...resources, ...(this.#skippedCache ? { skipCache: true } : {}) }
     this.#startedAt = clock.now()
@@ -158,6 +164,31 @@ class BuildRun {
         return requested
       }),
     )
+  }
+
+  /**
+   * Starts what somebody else requested and left. Should they start it after all, E2B refuses one of the two, and a look
+   * tells that it runs.
+   */
+  async #startLeft(build: BuildHandle): Promise<BuildEvent> {
+    const { api, background, clock, emit } = this.#context
+    const { ref, template, resources } = this.#target
+    this.#skippedCache = false
+    this.#startedAt = clock.now()
+    emit({ type: 'build-start', ref, background })
+    return this.#told(
+      await this.#guarded('start', async () => {
+        await api.startBuild(build, { ref, template, ...resources })
+        this.#requested.add(build.buildId)
+        return { kind: 'started', build }
+      }),
+    )
+  }
+
+  /** Whether builds of the target need files of the machine that requests them. */
+  #uploads(): Promise<boolean> {
+    this.#uploading ??= buildBodyOf(this.#target.template).then(copiesFiles)
+    return this.#uploading
   }
 
   /**
@@ -185,10 +216,15 @@ class BuildRun {
     const isFound = this.#found?.buildId === build.buildId
     const requestedAt = (isFound ? this.#found?.createdAt.getTime() : undefined) ?? this.#context.clock.now()
     const event = await this.#guarded('wait', () =>
-      followBuild(this.#target, build, ours, { ...this.#context, requestedAt, onCacheHit }),
+      followBuild(this.#target, build, ours, {
+        ...this.#context,
+        requestedAt,
+        onCacheHit,
+        uploads: () => this.#uploads(),
+      }),
     )
     this.#learn(event, { cached, skippedCache: ours && this.#skippedCache })
-    return this.#told(event)
+    return this.#told(event.kind === 'refused' ? { ...event, ours } : event)
   }
 
   #learn(event: BuildEvent, how: { readonly cached: boolean; readonly skippedCache: boolean }): void {

@@ -165,12 +165,55 @@ describe('somebody else builds the wanted template', () => {
     expect(world.api.count('requestBuild')).toBe(0)
   })
 
-  test('and abandoned it before the start: it is superseded', async () => {
+  test('and left it before the start: that very build is started', async () => {
     const world = new World()
-    world.api.seed(REF, 'waiting', {}, world.clock.now() - 10 * 60_000)
+    const left = world.api.seed(REF, 'waiting')
+    const since = world.clock.now()
     const result = await world.start(named())
     expect(result.rung).toBe('built')
+    expect(left.state).toBe('ready')
+    expect([world.api.count('requestBuild'), world.api.count('startBuild')]).toEqual([0, 1])
+    expect(world.clock.now() - since).toBeLessThan(60_000)
+  })
+
+  test('and left it before the start, which is refused: it is superseded', async () => {
+    const world = new World()
+    const left = world.api.seed(REF, 'waiting', {}, world.clock.now() - 10 * 60_000)
+    let refusals = 0
+    world.api.fault = ({ method }) => {
+      if (method !== 'startBuild' || refusals > 0) return undefined
+      refusals += 1
+      return problem('BAD_REQUEST', 'not to be started')
+    }
+    const result = await world.start(named())
+    expect(result.rung).toBe('built')
+    expect(left.state).toBe('error')
     expect(world.api.count('requestBuild')).toBe(1)
+  })
+
+  test('and left it before its upload: nobody else can start it, so it is superseded after some minutes', async () => {
+    const world = new World()
+    const left = world.api.seed(REF, 'waiting')
+    const since = world.clock.now()
+    const template = Template().fromImage('node:24').copy('package.json', '/srv/', { forceUpload: true })
+    const result = await world.start(named({ template }))
+    expect(result.rung).toBe('built')
+    expect(left.state).toBe('error')
+    expect(world.clock.now() - since).toBeGreaterThan(60_000)
+  })
+
+  test('a build whose request was answered by a lost connection is found and started, not made twice', async () => {
+    const world = new World()
+    let lost = 0
+    world.api.fault = ({ method }) => {
+      if (method !== 'requestBuild' || lost > 0) return undefined
+      lost += 1
+      world.api.seed(REF, 'waiting')
+      return problem('NETWORK', 'socket hang up')
+    }
+    const result = await world.start(named())
+    expect(result.rung).toBe('built')
+    expect(world.api.builds).toHaveLength(1)
   })
 
   test('longer than this session waits: the session starts lower, the build goes on', async () => {

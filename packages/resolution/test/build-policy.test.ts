@@ -77,6 +77,28 @@ describe('before anything is started', () => {
     expect(stepsFor([taken, event, paused])).toEqual([{ do: 'look' }, { do: 'pause', failures: 0 }, { do: 'claim' }])
   })
 
+  test('left unstarted: that build is started, once; if it waits all the same, another one is requested', () => {
+    const left: BuildEvent = {
+      kind: 'found',
+      found: { kind: 'running', build, ours: false, abandoned: false, startable: true },
+    }
+    expect(lastFor([claimed, left])).toEqual({ do: 'start', registered: build })
+    expect(lastFor([claimed, left, refused('start', 'BAD_REQUEST'), left, paused, claimed, left])).toEqual({
+      do: 'start',
+    })
+    expect(lastFor([taken, left])).toEqual({ do: 'pause', failures: 0 })
+  })
+
+  test('an account that may not start a build is not asked again', () => {
+    expect(lastFor([claimed, none, refused('start', 'FORBIDDEN')])).toMatchObject({ do: 'fail' })
+  })
+
+  test('a build of ours that nobody can see is not made again', () => {
+    const unseen: BuildEvent = { kind: 'refused', during: 'wait', failure: error('NOT_FOUND'), ours: true }
+    expect(lastFor([claimed, none, { kind: 'started', build }, unseen])).toMatchObject({ do: 'fail' })
+    expect(lastFor([claimed, running(false), { ...unseen, ours: false }])).toEqual({ do: 'look' })
+  })
+
   test('running, and somebody else holds the lease: is joined all the same', () => {
     expect(lastFor([taken, running(false)])).toMatchObject({ do: 'await', ours: false })
   })
