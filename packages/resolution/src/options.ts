@@ -169,7 +169,7 @@ const isDelay = (value: unknown): boolean => typeof value === 'number' && value 
 const PORTS_HINT = 'Give a function (ref, signal) => Promise as boot'
 
 /** @throws ResolutionError `INVALID_SPEC` */
-export function assertPorts({ abandon, adopt, boot }: BootPorts<unknown>): void {
+export function assertPorts({ abandon, adopt, boot }: { readonly [Port in keyof BootPorts<unknown>]: unknown }): void {
   if (typeof boot !== 'function') refuseInput('boot is not a function', PORTS_HINT)
   assertFunction('adopt', adopt)
   assertFunction('abandon', abandon)

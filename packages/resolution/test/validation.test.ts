@@ -1,9 +1,13 @@
 import {
   bootFromSpec,
+  type BootOptions,
+  bootRef,
   createTemplateApi,
   ensureTemplate,
   isDeferredNamedTemplateSpec,
   isNamedTemplateSpec,
+  planTemplate,
+  prepareResolution,
   ResolutionError,
   resolveTemplate,
   type TemplateSpec,
@@ -47,6 +51,135 @@ describe('bad input is refused before any request', () => {
     expect(error).toBeInstanceOf(ResolutionError)
     expect(error).toMatchObject({ code: 'INVALID_SPEC', message: expect.stringMatching(new RegExp(`^${start}`)) })
     expect(world.api.calls).toEqual([])
+  })
+
+  // Fields of a named spec, as only JavaScript lets them through, and what the error begins with.
+  const fields: [string, unknown, string][] = [
+    ['buildTags', 'current', 'buildTags is not a list of strings'],
+    ['buildTags', [5], 'buildTags is not a list of strings'],
+    ['buildTags', null, 'buildTags is not a list of strings'],
+    ['redact', 5, 'redact is not a list of strings'],
+    ['redact', [undefined], 'redact is not a list of strings'],
+    ['redact', 'hunter2', 'redact is not a list of strings'],
+    ['redact', { hunter2: true }, 'redact is not a list of strings'],
+    ['staleRef', 5, 'staleRef: is not a string'],
+    ['buildRef', {}, 'buildRef: is not a string'],
+    ['isCurrent', 5, 'isCurrent is not a function'],
+    ['incremental', {}, 'incremental.from is not a function'],
+    ['incremental', 5, 'incremental is not an object'],
+    ['incremental', { from: () => undefined }, 'incremental.cleanTags is missing'],
+    ['incremental', { from: () => undefined, cleanTags: 'clean' }, 'incremental.cleanTags is not a list of strings'],
+    ['refused', {}, 'refused does not say why'],
+    ['refused', { code: 'X' }, 'refused does not say why'],
+    ['refused', { code: 'X', message: '' }, 'refused does not say why'],
+    ['refused', true, 'refused does not say why'],
+    ['buildResources', { cpu: 4 }, "buildResources: 'cpu' is no part of a size"],
+    ['buildResources', [4], 'buildResources: is not an object'],
+  ]
+
+  test.each(fields)('%s: %j', async (field, value, start) => {
+    const { api, options, ...world } = new World()
+    const spec = Object.assign(named(), { [field]: value })
+    const lower = named({ fallbackTemplate: spec })
+    for (const [where, failure] of [
+      ['', bootFromSpec(spec, options)],
+      ['', planTemplate(spec, { api })],
+      ['', ensureTemplate(spec, { api })],
+      ['fallbackTemplate.', bootFromSpec(lower, options)],
+    ] as const) {
+      const error = await rejection(failure)
+      expect(error).toBeInstanceOf(ResolutionError)
+      expect(error).toMatchObject({ code: 'INVALID_SPEC', hint: expect.any(String) })
+      expect(String(error)).toContain(`: ${where}${start}`)
+      expect(JSON.stringify([error, world.events])).not.toContain('hunter2')
+    }
+    expect(api.calls).toEqual([])
+  })
+
+  // Options, likewise.
+  const options: [string, unknown, string][] = [
+    ['api', undefined, 'api is not an object'],
+    ['api', {}, 'api has no method status, templateId'],
+    ['signal', 5, 'signal is not an object'],
+    ['signal', {}, 'signal has no method addEventListener'],
+    ['clock', {}, 'clock has no method now, sleep'],
+    ['clock', 5, 'clock is not an object'],
+    ['lease', 5, 'lease is not an object'],
+    ['lease', {}, 'lease has no method acquire, renew, release'],
+    ['random', 0.5, 'random is not a function'],
+    ['strictTemplate', 'no', 'strictTemplate is neither true nor false'],
+    ['resources', { cpu: 4 }, "resources: 'cpu' is no part of a size"],
+    ['resources', 4, 'resources: is not an object'],
+    ['buildTimeoutMs', '5000', 'buildTimeoutMs is not a number'],
+    ['onEvent', 'log', 'onEvent is not a function'],
+    ['waitUntil', {}, 'waitUntil is not a function'],
+  ]
+
+  test.each(options)('%s: %j as an option', async (option, value, start) => {
+    const world = new World()
+    const given = { ...world.options, [option]: value }
+    for (const failure of [
+      bootFromSpec(named(), given),
+      bootRef('base', given),
+      prepareResolution(named(), given),
+      resolveTemplate(named(), given),
+      ensureTemplate(named(), given),
+    ]) {
+      const error = await rejection(failure)
+      expect(error).toBeInstanceOf(ResolutionError)
+      expect(error).toMatchObject({
+        code: 'INVALID_SPEC',
+        message: expect.stringMatching(new RegExp(`^${start}`)),
+        hint: expect.any(String),
+      })
+    }
+    expect(world.api.calls).toEqual([])
+  })
+
+  test('no options at all', async () => {
+    const [forgotten]: BootOptions<string>[] = JSON.parse('[]')
+    const wrong: BootOptions<string>[] = JSON.parse('[null, 5]')
+    expect(await rejection(bootFromSpec('base', forgotten!))).toMatchObject({ code: 'INVALID_SPEC' })
+    for (const given of wrong) {
+      for (const failure of [
+        bootFromSpec('base', given),
+        bootRef('base', given),
+        prepareResolution('base', given),
+        resolveTemplate('base', given),
+        ensureTemplate(named(), given),
+        planTemplate('base', JSON.parse('5')),
+      ]) {
+        expect(await rejection(failure)).toMatchObject({ code: 'INVALID_SPEC', hint: expect.any(String) })
+      }
+    }
+  })
+
+  test('a missing boot, before the template is built', async () => {
+    const world = new World()
+    for (const boot of [undefined, 5]) {
+      const given = Object.assign({}, world.options, { boot })
+      for (const failure of [bootFromSpec(named(), given), bootRef(REF, given)]) {
+        expect(await rejection(failure)).toMatchObject({
+          code: 'INVALID_SPEC',
+          message: 'boot is not a function',
+          hint: expect.any(String),
+        })
+      }
+    }
+    expect(world.api.calls).toEqual([])
+  })
+
+  test('a force that is neither true nor false, and a spec that ensureTemplate cannot take', async () => {
+    const { api } = new World()
+    const force: boolean = JSON.parse('"no"')
+    expect(await rejection(ensureTemplate(named(), { api, force }))).toMatchObject({ code: 'INVALID_SPEC' })
+    for (const spec of ['null', '5', '"base"', '{}']) {
+      expect(await rejection(ensureTemplate(JSON.parse(spec), { api }))).toMatchObject({
+        code: 'INVALID_SPEC',
+        message: 'The spec is no named spec',
+      })
+    }
+    expect(api.calls).toEqual([])
   })
 
   test('a size nobody can build, and a timeout that is no time', async () => {
