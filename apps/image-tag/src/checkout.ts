@@ -2,6 +2,7 @@ import { type Changes, readChanges, readHead } from './changes.ts'
 import { fail } from './error.ts'
 import { git, topDirectory } from './git.ts'
 import { type IndexEntry, readIndex } from './index-entries.ts'
+import { plain } from './plain.ts'
 import { present } from './present.ts'
 
 /** What git says of a checkout. */
@@ -19,8 +20,10 @@ export interface Checkout {
  * @throws ImageTagError `NO_CHECKOUT`, `NO_COMMIT` or `GIT_FAILED`.
  */
 export async function readCheckout(path: string): Promise<Checkout> {
-  if ((await present(path, 'follow'))?.isDirectory() !== true) {
-    fail('NO_CHECKOUT', `There is no directory ${path}`, 'Give the path of a git checkout.')
+  const found = await present(path, 'follow')
+  if (found?.isDirectory() !== true) {
+    const problem = found === undefined ? `There is no directory ${plain(path)}` : `${plain(path)} is no directory`
+    fail('NO_CHECKOUT', problem, 'Give the path of a git checkout.')
   }
   const top = await topDirectory(path)
   const sha =

@@ -8,8 +8,9 @@ import { WarmboxError } from '@warmbox/identity'
  * - `REMOTE_UNUSABLE`: the remote's URL is of a form that names no repository.
  * - `GIT_FAILED`: git itself is missing or failed.
  * - `PREFIX_INVALID`: no image could be called so.
- * - `FILE_UNUSABLE`: a hashed file is absent, or no regular file.
- * - `RECORD_INVALID`: a file given to compare with is no record.
+ * - `FILE_UNUSABLE`: a hashed file is absent, not to be read, no regular file, or none of the checkout.
+ * - `RECORD_INVALID`: a file given to compare with is no record, or its parts contradict each other.
+ * - `RECORD_UNWRITABLE`: a record cannot be written where it was asked for.
  */
 export type ImageTagErrorCode =
   | 'USAGE'
@@ -21,6 +22,7 @@ export type ImageTagErrorCode =
   | 'PREFIX_INVALID'
   | 'FILE_UNUSABLE'
   | 'RECORD_INVALID'
+  | 'RECORD_UNWRITABLE'
 
 /** A checkout or a command line that yields no name. Never quotes the value of a variable or what stands behind `=`. */
 export class ImageTagError extends WarmboxError<ImageTagErrorCode> {

@@ -89,11 +89,7 @@ const complete = (
     ...differenceIn('prefix', 'name', before.prefix, after.prefix),
     ...differenceIn('changes', 'tag', before.changes, after.changes),
   ]
-  const same = before.image === after.image
-  if (!same && differences.length === 0 && untold.length === 0) {
-    differences.push({ field: 'hash', affects: 'name', before: before.hash, after: after.hash })
-  }
-  return { same, differences, untold }
+  return { same: before.image === after.image, differences, untold }
 }
 
 const differenceIn = (

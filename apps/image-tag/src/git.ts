@@ -70,8 +70,11 @@ const run = (directory: string, args: readonly string[]): Promise<Outcome> =>
         if (error === null || typeof error.code === 'number') {
           resolve({ code: Number(error?.code ?? 0), stdout, stderr: stderr.toString() })
         } else {
-          const message = `git did not run in ${directory}`
-          reject(new ImageTagError({ code: 'GIT_FAILED', message, hint: 'It must be on PATH.', cause: error }))
+          const [message, hint] =
+            error.code === 'ENOENT'
+              ? ['git was not found', 'It must be on PATH.']
+              : [`git ${args[0] ?? ''} did not end by itself in ${directory}`, String(error.code ?? error.signal)]
+          reject(new ImageTagError({ code: 'GIT_FAILED', message, hint, cause: error }))
         }
       },
     )
@@ -83,7 +86,23 @@ const environment = (): Record<string, string> => {
     const value = process.env[name]
     if (value !== undefined) kept[name] = value
   }
-  return kept
+  return { ...kept, ...trustedDirectories() }
+}
+
+/** What the environment adds to `safe.directory`, as CI systems do; other settings given so may hold a token. */
+const trustedDirectories = (): Record<string, string> => {
+  const kept: Record<string, string> = {}
+  let count = 0
+  for (let position = 0; position < Number(process.env['GIT_CONFIG_COUNT'] ?? 0); position++) {
+    const key = process.env[`GIT_CONFIG_KEY_${position}`]
+    // git refuses a count without its keys; here whatever follows is left out.
+    if (key === undefined) break
+    if (key.toLowerCase() !== 'safe.directory') continue
+    kept[`GIT_CONFIG_KEY_${count}`] = key
+    kept[`GIT_CONFIG_VALUE_${count}`] = process.env[`GIT_CONFIG_VALUE_${position}`] ?? ''
+    count++
+  }
+  return count === 0 ? {} : { ...kept, GIT_CONFIG_COUNT: `${count}` }
 }
 
 /** What git said, less what may be a credential in a URL it quotes. */

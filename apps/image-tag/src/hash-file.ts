@@ -1,10 +1,20 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 
-/** SHA-256 of a file's bytes as they lie on disk, in lower-case hex; however large, it is never held as a whole. */
+import { cannotRead } from './present.ts'
+
+/**
+ * SHA-256 of a file's bytes as they lie on disk, in lower-case hex; however large, it is never held as a whole.
+ *
+ * @throws ImageTagError `FILE_UNUSABLE`
+ */
 export async function hashFile(path: string | Buffer): Promise<string> {
   const hash = createHash('sha256')
-  for await (const chunk of createReadStream(path)) hash.update(chunk)
+  try {
+    for await (const chunk of createReadStream(path)) hash.update(chunk)
+  } catch (error) {
+    cannotRead(path, error)
+  }
   return hash.digest('hex')
 }
 

@@ -1,4 +1,5 @@
-import { posix } from 'node:path'
+import { realpath } from 'node:fs/promises'
+import { isAbsolute, posix, relative, sep } from 'node:path'
 
 import type { Checkout } from './checkout.ts'
 import { fail } from './error.ts'
@@ -41,15 +42,22 @@ export type FileHashes = Readonly<Record<string, string>>
 /**
  * A path given by a person in its one spelling.
  *
- * @throws ImageTagError `USAGE` for a path that leaves the checkout.
+ * @throws ImageTagError `USAGE` for a path that leaves the checkout, or leads to git's own files.
  */
 export function insideCheckout(path: string): string {
   const normal = posix.normalize(path)
   if (posix.isAbsolute(normal) || normal === '.' || normal === '..' || normal.startsWith('../')) {
     fail('USAGE', '--file takes a file inside the checkout.', 'Write its path relative to the top of the checkout.')
   }
+  if (leadsToGit(normal.split('/'))) {
+    fail('USAGE', '--file takes a file of the checkout, none of git itself.', 'The commit is found without it.')
+  }
   return normal
 }
+
+/** On some file systems letters have no case. */
+const leadsToGit = (segments: readonly string[]): boolean =>
+  segments.some((segment) => segment.toLowerCase() === '.git')
 
 /** Hashes the files given. One that is absent is refused, or left out where `absent` says so. */
 export async function hashFiles(
@@ -75,6 +83,12 @@ const hashOnDisk = async (top: string, path: string): Promise<string | undefined
   if (stats === undefined) return undefined
   if (!stats.isFile()) {
     fail('FILE_UNUSABLE', `${JSON.stringify(path)} is no regular file.`, 'Name the files it stands for by --file.')
+  }
+  const place = relative(await realpath(top), await realpath(posix.join(top, path)))
+  const segments = place.split(sep)
+  if (isAbsolute(place) || segments[0] === '..' || leadsToGit(segments)) {
+    const problem = `${JSON.stringify(path)} lies outside of the checkout, behind a link.`
+    fail('FILE_UNUSABLE', problem, 'Copy it into the checkout, or give its hash by --extra.')
   }
   return hashFile(posix.join(top, path))
 }

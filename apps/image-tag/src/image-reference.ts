@@ -23,13 +23,18 @@ const HASH_LENGTH = 41
 export function parsePrefix(prefix: string): Prefix {
   const parts = prefix.length + HASH_LENGTH > NAME_LENGTH ? [''] : prefix.split('/')
   const [first = ''] = parts
-  const path = parts.length > 1 && registry.test(first) ? parts.slice(1) : parts
+  const path = parts.length > 1 && isRegistry(first) ? parts.slice(1) : parts
   if (!path.every((part) => component.test(part))) {
     const grammar = 'lower-case letters and digits, with . _ __ or dashes between them'
     const message = `--prefix is no name an image can have (at most ${NAME_LENGTH - HASH_LENGTH} long)`
     fail('PREFIX_INVALID', message, `Write it like ghcr.io/acme/widgets: each part of ${grammar}.`)
   }
   return { path: prefix, component: path.at(-1) ?? '' }
+}
+
+const isRegistry = (text: string): boolean => {
+  const port = Number(/:([0-9]+)$/.exec(text)?.[1] ?? 443)
+  return registry.test(text) && port >= 1 && port <= 65_535
 }
 
 /** A prefix for a repository of any name. */

@@ -32,6 +32,16 @@ export interface Named {
   readonly identity: RepoTemplateIdentity
 }
 
+/** Stands where templates name what they start from. */
+export const BASE_TEMPLATE_ID = 'image'
+
+/** Files with an input each; beyond, or with a path that is none, their list is one input. */
+const MAX_FILES = 128
+const MAX_PATH_LENGTH = 200
+
+/** Whether a path can be part of an input's key: identity takes 256 characters and no control but those of layout. */
+const fits = (path: string): boolean => path.length <= MAX_PATH_LENGTH && /^[\t\n\r\P{Cc}]*$/u.test(path)
+
 /** The part of the digest that names carry, as SCHEME.md of the identity package has it. */
 const HASH_DIGITS = 40
 
@@ -64,7 +74,10 @@ const identityOf = (found: FoundInputs, given: GivenInputs): RepoTemplateIdentit
   // A base image stands here: its registry, tag and digest are case-sensitive and fit into no template's ref.
   if (given.base !== undefined) extra.set('base', given.base)
   for (const [key, text] of Object.entries(given.extra)) extra.set(`extra:${key}`, text)
-  for (const [path, hash] of Object.entries(found.files)) extra.set(`file:${path}`, hash)
+  const files = Object.entries(found.files)
+  if (files.length <= MAX_FILES && files.every(([path]) => fits(path))) {
+    for (const [path, hash] of files) extra.set(`file:${path}`, hash)
+  } else extra.set('files', digestText(JSON.stringify(files.toSorted(([left], [right]) => (left < right ? -1 : 1)))))
   return {
     cloneUrl: found.cloneUrl,
     sha: found.sha,
@@ -77,7 +90,7 @@ const identityOf = (found: FoundInputs, given: GivenInputs): RepoTemplateIdentit
     submodules: given.submodules,
     lfs: given.lfs,
     // No template is built on here, and the default one's releases must not rename images.
-    baseTemplateId: 'image',
+    baseTemplateId: BASE_TEMPLATE_ID,
     salt: given.salt,
     extra: Object.fromEntries(extra),
   }

@@ -1,10 +1,10 @@
-import { parseArgs } from 'node:util'
-
 import type { BuildEnvValue } from '@warmbox/identity'
 
+import { ONCE, parseCommandLine } from './command-line.ts'
 import { fail } from './error.ts'
 import { insideCheckout } from './hashed-files.ts'
 import { parsePrefix, type Prefix } from './image-reference.ts'
+import { plain } from './plain.ts'
 
 /** The command line and what it names in the environment, complete. */
 export interface Options {
@@ -37,8 +37,6 @@ export interface GivenInputs {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-const HELP = '--help says what there is.'
-
 /**
  * Reads the command line, and of the environment the variables it names.
  *
@@ -46,12 +44,13 @@ const HELP = '--help says what there is.'
  */
 export function readOptions(args: readonly string[], environment: Environment): Options | 'help' | 'version' {
   for (const argument of args) refuseLost('An argument', argument)
-  const { values, positionals } = parse(args)
+  const { values, positionals } = parseCommandLine(args)
   if (values.help === true) return 'help'
   if (values.version === true) return 'version'
   if (positionals.length > 1) fail('USAGE', 'More than one checkout was given.', 'Give the second one by --against.')
+  if (positionals[0] === '') fail('USAGE', 'The checkout is an empty text.', 'Leave it out for the current directory.')
   for (const [name, value] of Object.entries(values)) {
-    if (value === '') fail('USAGE', `--${name} is empty.`, HELP)
+    if (value === '') fail('USAGE', `--${name} is empty.`, 'Write something, or leave it out.')
   }
   return Object.freeze({
     checkout: positionals[0] ?? '.',
@@ -76,47 +75,18 @@ export function readOptions(args: readonly string[], environment: Environment): 
   })
 }
 
-const parse = (args: readonly string[]) => {
-  try {
-    return parseArgs({
-      // Package managers hand on the separator between their arguments and a script's.
-      args: args[0] === '--' ? args.slice(1) : [...args],
-      allowPositionals: true,
-      options: {
-        url: { type: 'string' },
-        setup: { type: 'string', multiple: true },
-        env: { type: 'string', multiple: true },
-        base: { type: 'string' },
-        file: { type: 'string', multiple: true },
-        extra: { type: 'string', multiple: true },
-        cpu: { type: 'string' },
-        memory: { type: 'string' },
-        workdir: { type: 'string' },
-        submodules: { type: 'boolean' },
-        lfs: { type: 'boolean' },
-        'salt-env': { type: 'string' },
-        prefix: { type: 'string' },
-        json: { type: 'boolean' },
-        record: { type: 'string' },
-        against: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-        version: { type: 'boolean' },
-      },
-    })
-  } catch (error) {
-    return fail('USAGE', error instanceof Error ? error.message : 'The arguments cannot be read.', HELP, error)
-  }
-}
-
 const readEnv = (given: readonly string[], environment: Environment): Readonly<Record<string, BuildEnvValue>> => {
   const env = new Map<string, BuildEnvValue>()
   for (const entry of given) {
     const [name, version] = cut(entry, '=')
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+      fail('USAGE', '--env takes the name of a variable.', 'Write it of letters, digits and _, no digit first.')
+    }
     if (version !== undefined && !/^@./.test(version)) {
       const hint = `Write --env ${name} to take the value from the environment, or --env ${name}=@<version>.`
       fail('USAGE', `--env ${name} takes no value: arguments can be read by other users and end up in logs.`, hint)
     }
-    if (env.has(name)) fail('USAGE', `--env ${name} was given twice.`, HELP)
+    if (env.has(name)) fail('USAGE', `--env ${name} was given twice.`, ONCE)
     // The value plays no part beside a version, so that a name can be computed where the token is not known.
     env.set(name, version === undefined ? readVariable(name, environment) : { value: '', version: version.slice(1) })
   }
@@ -130,7 +100,7 @@ const readVariable = (name: string, environment: Environment): string =>
 const readSalt = (name: string, environment: Environment): string =>
   // A salt that is missing by mistake would name an image as if none had been asked for.
   lookUp(name, environment) ||
-  fail('USAGE', `--salt-env ${name}: the environment has no such variable, or an empty one.`, HELP)
+  fail('USAGE', `--salt-env ${plain(name)}: the environment has no such variable, or an empty one.`, 'Set it.')
 
 /** Only what was set: an environment inherits names such as `constructor`. */
 const lookUp = (name: string, environment: Environment): string | undefined => {
@@ -150,15 +120,17 @@ const readExtra = (given: readonly string[]): Readonly<Record<string, string>> =
   const extra = new Map<string, string>()
   for (const entry of given) {
     const [key, value] = cut(entry, '=')
-    if (value === undefined || key === '') fail('USAGE', '--extra takes <key>=<text>.', HELP)
-    if (extra.has(key)) fail('USAGE', `--extra ${key} was given twice.`, HELP)
+    if (value === undefined || key === '')
+      fail('USAGE', '--extra takes <key>=<text>.', 'Write it like --extra os=linux.')
+    if (extra.has(key)) fail('USAGE', `--extra ${plain(key)} was given twice.`, ONCE)
     extra.set(key, value)
   }
   return Object.fromEntries(extra)
 }
 
 const wholeNumber = (option: string, given: string | undefined): number | undefined => {
-  if (given !== undefined && !/^[0-9]{1,9}$/.test(given)) fail('USAGE', `--${option} takes a whole number.`, HELP)
+  if (given !== undefined && !/^[0-9]{1,9}$/.test(given))
+    fail('USAGE', `--${option} takes a whole number.`, `Write it like --${option} ${option === 'cpu' ? 4 : 2048}.`)
   return given === undefined ? undefined : Number(given)
 }
 

@@ -2,6 +2,8 @@ import type { BuildEnvValue, RepoTemplateIdentity } from '@warmbox/identity'
 
 import { fail } from './error.ts'
 import type { Named } from './named.ts'
+import { plain } from './plain.ts'
+import { disagreement } from './record-agreement.ts'
 
 /** What is kept of a checkout's names, to explain later ones by. No value of a variable, no salt and no hash of either. */
 export interface Recorded {
@@ -42,11 +44,31 @@ export const writeRecord = (recorded: Recorded): string =>
   `${JSON.stringify({ record: VERSION, ...recorded }, null, 2)}\n`
 
 /**
- * Reads a record's file.
+ * Reads a record.
  *
- * @throws ImageTagError `RECORD_INVALID`; the file is quoted nowhere.
+ * @throws ImageTagError `RECORD_INVALID` by the name of its `file`, whose text is quoted nowhere: for another shape, and where
+ * its parts do not belong together.
  */
-export function readRecord(text: string): Recorded {
+export function readRecord(text: string, file: string): Recorded {
+  try {
+    const recorded = recordedIn(text)
+    const flaw = disagreement(recorded)
+    if (flaw !== undefined) throw new Flaw(flaw)
+    return recorded
+  } catch (error) {
+    if (!(error instanceof Flaw)) throw error
+    return fail('RECORD_INVALID', `${plain(file)} is no record: ${error.message}.`, 'Write one by --record <file>.')
+  }
+}
+
+/** What makes a text no record. */
+class Flaw extends Error {}
+
+const invalid = (field: string, expected: string): never => {
+  throw new Flaw(`${field} is not ${expected}`)
+}
+
+const recordedIn = (text: string): Recorded => {
   const record = object(parse(text), 'record')
   if (record['record'] !== VERSION) invalid('record', `${VERSION}, which is all this version reads`)
   const identity = object(record['identity'], 'identity')
@@ -74,9 +96,6 @@ export function readRecord(text: string): Recorded {
     salted: boolean(record['salted'], 'salted'),
   }
 }
-
-const invalid = (field: string, expected: string, cause?: unknown): never =>
-  fail('RECORD_INVALID', `This is no record: ${field} is not ${expected}.`, 'Write one by --record <file>.', cause)
 
 const parse = (text: string): unknown => {
   try {

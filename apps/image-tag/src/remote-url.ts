@@ -1,6 +1,8 @@
-import { isWarmboxError, parseCloneUrl } from '@warmbox/identity'
+import { IdentityError, parseCloneUrl } from '@warmbox/identity'
 
 import { fail } from './error.ts'
+import { plain } from './plain.ts'
+import { refusalOf } from './refused-input.ts'
 
 /** A clone URL that names can be made of. */
 export interface RemoteUrl {
@@ -23,9 +25,9 @@ export function readRemoteUrl(remote: string, url: string): RemoteUrl {
   try {
     return { cloneUrl: parseCloneUrl(bare).cloneUrl, stripped: bare !== url }
   } catch (error) {
-    if (!isWarmboxError(error)) throw error
-    const advice = error.hint === undefined ? '' : `${error.hint}\n`
-    const message = `The URL of the remote ${remote} cannot be used: ${error.message}`
-    return fail('REMOTE_UNUSABLE', message, `${advice}Give the URL that names the repository by --url.`, error)
+    if (!(error instanceof IdentityError)) throw error
+    const { problem, hint } = refusalOf(error)
+    const message = `The URL of the remote ${plain(remote)} cannot be used: it ${problem}`
+    return fail('REMOTE_UNUSABLE', message, `${hint}\nGive the URL that names the repository by --url.`, error)
   }
 }

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { IDENTITY_SCHEME, parseCloneUrl } from '@warmbox/identity'
@@ -9,8 +9,10 @@ import { type Explanation, explainCheckout, explainRecord } from './explain.ts'
 import { type FileHashes, hashFiles, hashLockfiles } from './hashed-files.ts'
 import { type Named, nameCheckout } from './named.ts'
 import { type Options, readOptions } from './options.ts'
+import { plain } from './plain.ts'
 import { present } from './present.ts'
-import { readRecord, recordOf, writeRecord } from './record.ts'
+import { readRecordFile, writeRecordFile } from './record-file.ts'
+import { recordOf } from './record.ts'
 import { readRemoteUrl } from './remote-url.ts'
 import { usage } from './usage.ts'
 import { tellChanges, tellError, tellExplanation, tellMissing } from './words.ts'
@@ -49,7 +51,7 @@ const carryOut = async ({ args, environment, print, say }: Surroundings): Promis
   const { named, files } = await name(options.checkout, options, 'refuse', (warning) => warnings.push(warning))
   for (const warning of warnings) say(warning)
   const explanation = options.against === undefined ? undefined : await explain(options.against, named, options, say)
-  if (options.record !== undefined) await writeFile(options.record, writeRecord(recordOf(named)))
+  if (options.record !== undefined) await writeRecordFile(options.record, recordOf(named))
   if (options.json) print(`${JSON.stringify(summary(named, files, warnings, explanation))}\n`)
   else {
     print(`image=${named.image}\ncache_key=${named.cacheKey}\n`)
@@ -88,8 +90,12 @@ const name = async (
 
 const remoteUrl = async (top: string, warn: (warning: string) => void): Promise<string> => {
   const remote = await readRemote(top)
+  if (remote.name !== 'origin') {
+    warn(`There is no remote origin: ${plain(remote.name)} names the repository. --url says which one is meant.`)
+  }
   const { cloneUrl, stripped } = readRemoteUrl(remote.name, remote.url)
-  if (stripped) warn(`The URL of the remote ${remote.name} names a user or holds credentials, which were left out.`)
+  if (stripped)
+    warn(`The URL of the remote ${plain(remote.name)} names a user or holds credentials, which were left out.`)
   return cloneUrl
 }
 
@@ -100,9 +106,10 @@ const explain = async (
   say: (line: string) => void,
 ): Promise<Explanation> => {
   const found = await present(against, 'follow')
-  if (found === undefined) fail('USAGE', `--against: there is nothing at ${against}.`, 'Give a checkout or a record.')
-  if (!found.isDirectory()) return explainRecord(readRecord(await readFile(against, 'utf8')), named)
-  const other = await name(against, options, 'leave out', (warning) => say(`${against}: ${warning}`))
+  if (found === undefined)
+    fail('USAGE', `--against: there is nothing at ${plain(against)}.`, 'Give a checkout or a record.')
+  if (!found.isDirectory()) return explainRecord(await readRecordFile(against, found), named)
+  const other = await name(against, options, 'leave out', (warning) => say(`${plain(against)}: ${warning}`))
   return explainCheckout(other.named, named)
 }
 

@@ -8,7 +8,7 @@ hash of what decides their contents. Prints two lines to stdout, fit for $GITHUB
   cache_key=<last part of prefix>-<hash>   the same for every commit whose inputs below are equal
 
 What decides the hash
-  --url <https URL>     the repository; default: the URL of the remote origin
+  --url <https URL>     the repository; default: the URL of the remote origin, or of the only one
   --setup <command>     a command the image is built with; repeatable, in order
   --env <NAME>          the value that variable has in the environment; repeatable
   --env <NAME>=@<version>   a version in place of the value: for tokens that rotate. The variable need not be set
@@ -18,7 +18,7 @@ What decides the hash
   --extra <key>=<text>  anything else that counts, such as os=linux; repeatable
   --cpu <n>, --memory <MiB>   machine size; default 2 and 1024
   --workdir <path>      directory of the checkout in the image; default /home/user/<repository>
-  --submodules, --lfs   the image holds them
+  --submodules, --lfs   the image holds them; with --submodules the lockfiles in them count too
   --salt-env <NAME>     the variable that holds a salt, which keeps values from being guessed by the hash
 
 What does not
@@ -33,6 +33,8 @@ Output
 
 Warnings go to stderr. A checkout with changes gets a tag of its own, sha-<commit>-dirty-<digest of the changes>.
 
-Exit codes: 0 named, and the same as --against; 1 named, but not the same; 2 not named: wrong use, or a checkout that
-has no name.
+An option that takes one text is given once; a text that starts with a dash is written --option=<text>.
+
+Exit codes: 0 named, and the same as --against; 1 named, but not the same; 2 nothing printed: wrong use, a checkout that
+has no name, or a record that cannot be read or written.
 `

@@ -1,7 +1,9 @@
-import { isWarmboxError } from '@warmbox/identity'
+import { IdentityError, isWarmboxError } from '@warmbox/identity'
 
 import type { Changes } from './changes.ts'
 import type { Difference, Explanation } from './explain.ts'
+import { plain } from './plain.ts'
+import { refusalOf } from './refused-input.ts'
 
 /** What is said of a checkout with changes. */
 export function tellChanges({ paths }: Changes): string {
@@ -16,13 +18,17 @@ export const tellMissing = (submodule: string): string =>
 
 /** What went wrong and what to do instead; the stack where nobody foresaw it. */
 export function tellError(error: unknown): string {
+  if (error instanceof IdentityError) {
+    const { problem, hint } = refusalOf(error)
+    return `${optionOf(error.field ?? '')} ${problem}\n${hint} [${error.code}]`
+  }
   if (!isWarmboxError(error)) return error instanceof Error ? (error.stack ?? error.message) : String(error)
   return `${error.message}${error.hint === undefined ? '' : `\n${error.hint}`} [${error.code}]`
 }
 
 /** Why one image is not the other, line by line. */
 export function tellExplanation({ same, differences, untold }: Explanation, against: string): readonly string[] {
-  if (same) return [`The same image as ${plain(against)}.`]
+  if (same) return [`The same image as ${plain(against)}`]
   const cacheIsNew =
     untold.length > 0 || differences.some(({ affects, field }) => affects === 'name' && field !== 'prefix')
   const lines = [`Not the same image as ${plain(against)}; ${cacheIsNew ? 'a new hash' : 'the hash is the same'}:`]
@@ -45,6 +51,12 @@ const label = (field: string): string => {
   return labels.get(field) ?? plain(field)
 }
 
+/** The option that gave what was refused. */
+const optionOf = (field: string): string => {
+  if (field === 'cloneUrl') return '--url'
+  return label(field.startsWith('buildEnv.') ? field.replace(/\.(?:value|version)$/, '') : field)
+}
+
 const families = [
   ['buildEnv.', '--env'],
   ['extra.extra:', '--extra'],
@@ -55,16 +67,16 @@ const labels: ReadonlyMap<string, string> = new Map([
   ['sha', 'commit'],
   ['cloneUrl', 'repository'],
   ['setupCommand', '--setup'],
+  ['buildEnv', '--env'],
+  ['extra', '--extra'],
   ['cpuCount', '--cpu'],
   ['memoryMB', '--memory'],
   ['workingDirectory', '--workdir'],
   ['submodules', '--submodules'],
   ['lfs', '--lfs'],
   ['extra.base', '--base'],
+  ['extra.files', 'list of files'],
   ['salt', '--salt-env'],
   ['changes', 'uncommitted changes'],
   ['prefix', '--prefix'],
 ])
-
-/** Text as it is, or quoted where it holds anything a terminal could take for more than a letter. */
-const plain = (text: string): string => (/^[^\p{C}\p{Zl}\p{Zp}]*$/u.test(text) ? text : JSON.stringify(text))

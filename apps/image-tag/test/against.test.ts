@@ -26,7 +26,7 @@ describe('against another checkout', () => {
     const directory = checkout()
     const other = clone(directory)
     const { code, stdout, stderr } = await imageTagProcess([directory, '--against', other])
-    expect({ code, stderr }).toEqual({ code: 0, stderr: `The same image as ${other}.\n` })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `The same image as ${other}\n` })
     expect(stdout.split('\n')).toHaveLength(3)
   })
 
@@ -195,22 +195,6 @@ describe('against a record', () => {
     })
   })
 
-  test('a record of another scheme, or one whose hash nothing explains, is told as such', async () => {
-    const directory = checkout()
-    const record = await recordAside([directory])
-    const text = readFileSync(record, 'utf8')
-    const hash = '0'.repeat(40)
-    const other = text.replaceAll(/(?<="image": "widgets-|"hash": ")[0-9a-f]{40}/g, hash)
-    writeFileSync(record, other.replace('"scheme": 1', '"scheme": 0'))
-    const scheme = await imageTag([directory, '--json', '--against', record])
-    expect(explanationOf(scheme)).toMatchObject({
-      against: { differences: [{ field: 'scheme', before: '0', after: '1' }] },
-    })
-    writeFileSync(record, other)
-    const unexplained = await imageTag([directory, '--json', '--against', record])
-    expect(explanationOf(unexplained)).toMatchObject({ against: { differences: [{ field: 'hash', before: hash }] } })
-  })
-
   test('a record with a field missing or of another type is refused by that field', async () => {
     const directory = checkout()
     const record = await recordAside([directory, '--env', 'V=@1'])
@@ -230,7 +214,7 @@ describe('against a record', () => {
       const { code, stderr } = await imageTag([directory, '--against', record])
       expect({ code, stderr }, change).toEqual({
         code: 2,
-        stderr: expect.stringMatching(new RegExp(`^This is no record: ${field} is not .*\n.*\\[RECORD_INVALID\\]\n$`)),
+        stderr: expect.stringMatching(new RegExp(`^[^ ]+ is no record: ${field} is not .*\n.*\\[RECORD_INVALID\\]\n$`)),
       })
     }
   })

@@ -33,8 +33,8 @@ test('the script at the root runs this program', () => {
 })
 
 test('every option is in the usage and in the README of this package', () => {
-  const source = read('apps/image-tag/src/options.ts')
-  const options = [...source.matchAll(/^ {8}'?([a-z-]+)'?: \{ type: /gm)].map(([, name]) => `--${name}`)
+  const source = read('apps/image-tag/src/command-line.ts')
+  const options = [...source.matchAll(/^ {2}'?([a-z-]+)'?: \{ type: /gm)].map(([, name]) => `--${name}`)
   expect(options.length).toBeGreaterThan(15)
   const manual = read('apps/image-tag/README.md')
   expect(options.filter((option) => !usage.includes(option))).toEqual([])

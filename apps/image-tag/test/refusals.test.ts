@@ -23,6 +23,7 @@ test.each([
   [['--env', 'UNSET'], 'USAGE', 'no such variable'],
   [['--env', 'constructor'], 'USAGE', 'no such variable'],
   [['--env', 'A', '--env', 'A=@1'], 'USAGE', 'given twice'],
+  [['--env', '1A=@1'], 'USAGE', '--env takes the name'],
   [['--salt-env', 'EMPTY'], 'USAGE', 'empty one'],
   [['--url', ''], 'USAGE', '--url is empty'],
   [['--cpu', '2.0'], 'USAGE', 'whole number'],
@@ -38,9 +39,8 @@ test.each([
 })
 
 test.each([
-  [['--cpu', '3'], 'CPU_COUNT_INVALID', 'cpuCount'],
-  [['--workdir', 'relative'], 'WORKING_DIRECTORY_INVALID', 'workingDirectory'],
-  [['--env', '1A=@1'], 'ENV_NAME_INVALID', 'buildEnv'],
+  [['--cpu', '3'], 'CPU_COUNT_INVALID', '--cpu'],
+  [['--workdir', 'relative'], 'WORKING_DIRECTORY_INVALID', '--workdir'],
   [['--url', 'git@github.com:acme/widgets.git'], 'CLONE_URL_PROTOCOL', 'https://github.com/acme/widgets.git'],
   [['--file', 'absent'], 'FILE_UNUSABLE', 'no file "absent"'],
   [['--file', 'src'], 'FILE_UNUSABLE', 'no regular file'],
