@@ -49,11 +49,13 @@ export async function climb<T>(
   const startedAt = clock.now()
   const elapsed = (): number => Math.max(0, clock.now() - startedAt)
   let emit = createEmitter(onEvent, createRedactor([]))
+  let climbing: Climb<T> | undefined
   try {
     signal.throwIfAborted()
     const preparation = await prepare()
     emit = createEmitter(onEvent, preparation.ladder.redactor)
-    const { step, value, attempts } = await new Climb(preparation, options, goal, emit).run()
+    climbing = new Climb(preparation, options, goal, emit)
+    const { step, value, attempts } = await climbing.run()
     const { ref, rung } = step
     const outcome = goal.kind === 'boot' ? 'booted' : 'resolved'
     emit({ type: 'resolution-end', outcome, rung, ref, durationMs: elapsed() })
@@ -61,6 +63,8 @@ export async function climb<T>(
     return { value, ref, rung, attempts }
   } catch (error) {
     const outcome = signal.aborted ? 'aborted' : 'failed'
+    // Also where there are none: the reason may have ended another resolution before.
+    if (signal.aborted) noteAttempts(error, climbing?.attempts ?? [])
     emit({ type: 'resolution-end', outcome, ...describeError(error), durationMs: elapsed() })
     throw error
   }
@@ -87,6 +91,11 @@ class Climb<T> {
     this.#goal = goal
     this.#emit = emit
     this.#log = new AttemptLog(emit, preparation.ladder.redactor, () => options.clock.now())
+  }
+
+  /** Those made so far. */
+  get attempts(): readonly Attempt[] {
+    return this.#log.all
   }
 
   async run(): Promise<Climbed<T>> {

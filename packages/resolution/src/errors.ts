@@ -13,9 +13,13 @@ export type ResolutionErrorCode =
   | 'AUTHENTICATION'
   /** The platform answered 403: banned or blocked account, or a template of another account. */
   | 'FORBIDDEN'
-  /** The platform answered 429 without Retry-After: a limit of the plan, such as concurrent builds, is reached. */
+  /**
+   * A template call was answered 429 without Retry-After: a limit of the plan, such as concurrent builds, is reached. The
+   * SDK's own build call, which a template with COPY steps takes, hides the header: a 429 there counts as this too. A 429
+   * to create is an error of `boot`, which propagates as it is.
+   */
   | 'QUOTA_EXCEEDED'
-  /** The platform answered 429 with Retry-After: too many requests. */
+  /** A template call was answered 429 with Retry-After: too many requests. */
   | 'RATE_LIMITED'
   /** The platform answered 503. */
   | 'SERVICE_BUSY'
@@ -128,7 +132,9 @@ export function noteAttempts(error: unknown, attempts: readonly Attempt[]): void
 
 /**
  * Every rung that was tried before `bootFromSpec` or `resolveTemplate` rejected with this error, the last one included:
- * also for errors of `boot`, which propagate unchanged. Empty for any other error.
+ * also for errors of `boot`, which propagate unchanged, and for the reason of an abort, without the rung that was cut
+ * off. A reason that ended several resolutions tells of the last one. Empty for any other error, and for what cannot carry
+ * them: a primitive value or a frozen object.
  */
 export function attemptsOf(error: unknown): readonly Attempt[] {
   if (isResolutionError(error) && error.attempts.length > 0) return error.attempts

@@ -17,12 +17,23 @@ export function finalError(
       attempts,
     })
   }
+  const isQuota = isQuotaAlone(attempts)
   const tried = attempts.map(({ rung, ref, outcome }) => `${rung} '${ref}' ${outcome}`).join(', ')
   return new ResolutionError({
     code: 'LADDER_EXHAUSTED',
-    message: `No template could be booted: ${tried}`,
-    hint: 'See attempts for the reason of each, and the cause for the last failure',
+    message: isQuota
+      ? `No template could be booted, and a limit of the account kept one from being built: ${tried}`
+      : `No template could be booted: ${tried}`,
+    hint: isQuota
+      ? 'Wait for running builds to end or raise the limit of the plan, then start again'
+      : 'See attempts for the reason of each, and the cause for the last failure',
     cause,
     attempts,
   })
+}
+
+/** Nothing failed but a build that was refused for a limit; whatever else was tried is not there. */
+function isQuotaAlone(attempts: readonly Attempt[]): boolean {
+  const failed = attempts.filter(({ outcome }) => outcome !== 'missing' && outcome !== 'unusable')
+  return failed.length > 0 && failed.every(({ code }) => code === 'QUOTA_EXCEEDED')
 }

@@ -16,7 +16,8 @@ export interface Preparation {
 }
 
 /**
- * A resolution up to the point where something must be booted. Boot from it once, and soon: what it knows gets old.
+ * A resolution up to the point where something must be booted. Boot from it once, and soon: what it knows gets old, and
+ * a second boot goes by the same knowledge, tells the same warnings and creates another sandbox.
  * Throwing it away costs nothing; it holds no timer and no request.
  */
 export class PreparedResolution {

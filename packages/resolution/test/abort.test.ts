@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
-import { settleBackgroundBuilds } from '@warmbox/resolution'
+import { attemptsOf, settleBackgroundBuilds } from '@warmbox/resolution'
 import { describe, expect, test } from 'vitest'
-import { named, rejection, World } from './support/world.ts'
+import { named, rejection, STALE, trace, World } from './support/world.ts'
 
 describe('an aborted start', () => {
   test('before it began: rejects with the reason and asks nothing', async () => {
@@ -27,6 +27,34 @@ describe('an aborted start', () => {
     await new Promise((resolve) => setImmediate(resolve))
     expect(world.api.calls).toHaveLength(asked)
     expect(world.eventsOf('build-end')).toMatchObject([{ outcome: 'aborted', background: false }])
+  })
+
+  test('tells the attempts made before it on its reason, and none of them for a start after it', async () => {
+    const world = new World()
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    world.api.fault = ({ method }) => {
+      if (method === 'requestBuild') controller.abort(reason)
+    }
+    expect(await rejection(world.start(named({ staleRef: STALE }), { signal: controller.signal }))).toBe(reason)
+    expect(trace(attemptsOf(reason))).toEqual(['exact missing', 'stale missing'])
+    expect(attemptsOf(reason)).toMatchObject(world.eventsOf('rung').map(({ rung, ref }) => ({ rung, ref })))
+    expect(Object.keys(reason)).toEqual([])
+
+    expect(await rejection(world.start(named(), { signal: controller.signal }))).toBe(reason)
+    expect(attemptsOf(reason)).toEqual([])
+  })
+
+  test('with a reason that can carry nothing rejects with it all the same', async () => {
+    for (const reason of ['enough', Object.freeze(new Error('frozen'))]) {
+      const world = new World()
+      const controller = new AbortController()
+      world.api.fault = ({ method }) => {
+        if (method === 'requestBuild') controller.abort(reason)
+      }
+      expect(await rejection(world.start(named(), { signal: controller.signal }))).toBe(reason)
+      expect(attemptsOf(reason)).toEqual([])
+    }
   })
 
   test('of one session leaves the build to the others', async () => {

@@ -296,7 +296,12 @@ describe('a build that fails', () => {
     const world = new World()
     world.api.fault = failing('requestBuild', () => problem('QUOTA_EXCEEDED'))
     const error = await rejection(world.start(named()))
-    expect(error).toMatchObject({ code: 'LADDER_EXHAUSTED', cause: { code: 'QUOTA_EXCEEDED' } })
+    expect(error).toMatchObject({
+      code: 'LADDER_EXHAUSTED',
+      message: expect.stringContaining('a limit of the account'),
+      hint: expect.stringContaining('raise the limit of the plan'),
+      cause: { code: 'QUOTA_EXCEEDED' },
+    })
     expect(world.api.count('requestBuild')).toBe(1)
   })
 
