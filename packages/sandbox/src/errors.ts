@@ -30,7 +30,10 @@ export type E2BSandboxErrorCode =
   | 'AUTHENTICATION'
   /** The platform answered 403. */
   | 'FORBIDDEN'
-  /** The platform answered 429: too many requests, or a limit of the plan. */
+  /**
+   * The platform answered 429: too many requests, or a limit of the plan. The SDK's error does not tell which of the two;
+   * a `ResolutionError` of a template call does, with `QUOTA_EXCEEDED` for the latter.
+   */
   | 'RATE_LIMITED'
   /** The platform answered 503 and changed nothing. */
   | 'SERVICE_BUSY'

@@ -1,5 +1,5 @@
 import { systemClock } from '@warmbox/resolution'
-import { E2BSandboxError } from './errors.ts'
+import { assertBoolean, assertFunction, assertMethods, assertRecord, assertString, refuse } from './option-checks.ts'
 import {
   DEFAULT_LIFECYCLE,
   DEFAULT_SANDBOX_TIMEOUT_MS,
@@ -10,17 +10,16 @@ import {
 /** Longest time to live of any E2B plan. */
 const LONGEST_TIMEOUT_MS = 86_400_000
 
-function refuse(message: string, hint: string): never {
-  throw new E2BSandboxError({ code: 'INVALID_OPTION', message, hint })
-}
-
 function assertMilliseconds(field: string, value: number, longest: number): number {
   if (Number.isInteger(value) && value > 0 && value <= longest) return value
-  return refuse(`${field} is not a time in milliseconds: ${value}`, `Give a whole number from 1 to ${longest}`)
+  return refuse(`${field} is not a time in milliseconds: ${String(value)}`, `Give a whole number from 1 to ${longest}`)
 }
 
 function assertId(field: string, value: string): string {
-  if (typeof value === 'string' && value.trim() !== '') return value
+  if (typeof value !== 'string') {
+    return refuse(`${field} is not a string`, `Give a string as ${field}, or leave it out`)
+  }
+  if (value.trim() !== '') return value
   return refuse(`${field} is empty`, `Give a non-empty ${field}, or leave it out`)
 }
 
@@ -42,11 +41,6 @@ function assertWorkingDirectory(value: unknown): void {
   const isPlain = typeof value === 'string' && value.startsWith('/') && !value.includes('\0')
   if (value === undefined || isPlain) return
   refuse('workingDirectory is not an absolute directory', 'Write it like /home/user/widgets, or leave it out')
-}
-
-function assertFunction(field: string, value: unknown): void {
-  if (value === undefined || typeof value === 'function') return
-  refuse(`${field} is not a function`, `Give a function as ${field}, or leave it out`)
 }
 
 function assertEnv(env: Record<string, string>): Readonly<Record<string, string>> {
@@ -101,6 +95,22 @@ function assertCredentials(options: E2BSandboxOptions, environment: NodeJS.Proce
   refuse('accessToken is no credential of E2B any more', 'Pass apiKey, or set the environment variable E2B_API_KEY')
 }
 
+function assertForms(options: E2BSandboxOptions): void {
+  assertRecord('options', options)
+  for (const field of ['apiKey', 'accessToken', 'domain', 'apiUrl', 'sandboxUrl'] as const) {
+    assertString(field, options[field])
+  }
+  for (const field of ['onEvent', 'waitUntil', 'onStart', 'onStop', 'onDestroy'] as const) {
+    assertFunction(field, options[field])
+  }
+  for (const field of ['strictTemplate', 'overlapLookup'] as const) assertBoolean(field, options[field])
+  for (const field of ['env', 'metadata', 'network', 'lifecycle'] as const) assertRecord(field, options[field])
+  assertBoolean('lifecycle.autoResume', options.lifecycle?.autoResume)
+  assertMethods('lease', options.lease, ['acquire', 'renew', 'release'])
+  assertMethods('clock', options.clock, ['now', 'sleep'])
+  if (typeof options.instructions !== 'function') assertString('instructions', options.instructions)
+}
+
 /**
  * Checks options and fills in the defaults.
  * @throws E2BSandboxError `INVALID_OPTION` naming the option and what to write instead
@@ -110,13 +120,12 @@ export function resolveOptions(
   newId: () => string,
   environment: NodeJS.ProcessEnv = process.env,
 ): ResolvedOptions {
+  assertForms(options)
   assertCredentials(options, environment)
   assertUrl('apiUrl', options.apiUrl)
   assertUrl('sandboxUrl', options.sandboxUrl)
   assertDomain(options.domain)
   assertWorkingDirectory(options.workingDirectory)
-  assertFunction('onEvent', options.onEvent)
-  assertFunction('waitUntil', options.waitUntil)
   if (options.requestTimeoutMs !== undefined) {
     assertMilliseconds('requestTimeoutMs', options.requestTimeoutMs, LONGEST_TIMEOUT_MS)
   }

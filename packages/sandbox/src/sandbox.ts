@@ -34,6 +34,7 @@ import type { KnownSandbox } from './finder.ts'
 import type { SandboxHost } from './host.ts'
 import { defaultInstructions } from './instructions.ts'
 import { SessionMounts } from './mounts/session-mounts.ts'
+import { assertKnownNames } from './option-checks.ts'
 import type { E2BSandboxOptions, ResolvedOptions } from './options.ts'
 import { assertPort, portUrl } from './ports.ts'
 import type { E2BCommandResult } from './process-handle.ts'
@@ -92,6 +93,8 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
 
   /** @throws E2BSandboxError `INVALID_OPTION` */
   constructor(options: E2BSandboxOptions = {}) {
+    // A subclass may take options of its own.
+    if (new.target === E2BSandbox) assertKnownNames(Object(options))
     const resolved = resolveOptions(options, () => `e2b-sandbox-${randomUUID()}`)
     super({ ...options, env: { ...resolved.env }, name: 'E2BSandbox', processes: new E2BProcessManager() })
     this.id = resolved.id

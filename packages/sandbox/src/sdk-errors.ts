@@ -43,7 +43,13 @@ function codeOf(error: Error): E2BSandboxErrorCode {
 
 const hintByCode: Partial<Record<E2BSandboxErrorCode, string>> = {
   AUTHENTICATION: 'Check the apiKey option or the environment variable E2B_API_KEY',
+  FORBIDDEN: 'Check that the account is in good standing and owns what was asked for',
   RATE_LIMITED: 'Retry later, or raise the limit of the plan',
+  BAD_REQUEST: 'Correct what was asked for: its message says what was refused',
+  NOT_FOUND: 'Check the name or path, and that it still exists',
+  CONFLICT: 'It is changing right now: retry after a short wait',
+  PLATFORM: 'Retry later; where it persists, look at the cause and at the status of E2B',
+  NETWORK: 'Check the network, the proxy, apiUrl and domain',
   SERVICE_BUSY: 'Nothing was changed: retry after a short wait',
   TEMPLATE_OUTDATED: 'Build the template again',
 }
@@ -52,7 +58,12 @@ const hintByCode: Partial<Record<E2BSandboxErrorCode, string>> = {
 export function translateError(error: unknown, operation: string): Error {
   if (isWarmboxError(error)) return error
   if (!(error instanceof Error)) {
-    return new E2BSandboxError({ code: 'PLATFORM', message: `${operation} failed`, cause: error })
+    return new E2BSandboxError({
+      code: 'PLATFORM',
+      message: `${operation} failed`,
+      hint: hintByCode.PLATFORM,
+      cause: error,
+    })
   }
   const code = codeOf(error)
   if (code === 'ABORTED') return abortedError(operation, error)

@@ -175,7 +175,8 @@ describe('a start of a known logical id', () => {
     const e2b = platform()
     e2b.fail('GET', /^\/v2\/sandboxes$/, () => apiError(status, 'no list'))
 
-    expect(await failure(sandboxOf({ id: 'session-1' }).start())).toMatchObject({ code })
+    const error = await failure(sandboxOf({ id: 'session-1' }).start())
+    expect(error).toMatchObject({ code, hint: expect.any(String) })
     expect(e2b.sandboxes.size).toBe(0)
   })
 })

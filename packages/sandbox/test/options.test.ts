@@ -6,6 +6,15 @@ afterEach(() => vi.unstubAllEnvs())
 
 const construct = (options: E2BSandboxOptions) => () => new E2BSandbox({ ...connection, ...options })
 
+function thrown(work: () => unknown): unknown {
+  try {
+    work()
+  } catch (error) {
+    return error
+  }
+  throw new Error('It was expected to throw')
+}
+
 describe('an option that cannot work is refused where it is given', () => {
   const refusals: [string, E2BSandboxOptions, string, string][] = [
     ['an empty id', { id: ' ' }, 'id is empty', 'Give a non-empty id, or leave it out'],
@@ -85,6 +94,48 @@ describe('an option that cannot work is refused where it is given', () => {
     expect(construct(options)).toThrow(
       expect.objectContaining({ name: 'E2BSandboxError', code: 'INVALID_OPTION', message, hint }),
     )
+  })
+
+  // What only JavaScript lets through, and what the error begins with.
+  const forms: [string, unknown, string][] = [
+    ['id', 5, 'id is not a string'],
+    ['id', null, 'id is not a string'],
+    ['sandboxId', {}, 'sandboxId is not a string'],
+    ['apiKey', ['hunter2'], 'apiKey is not a string'],
+    ['domain', 5, 'domain is not a string'],
+    ['env', 5, 'env is not an object'],
+    ['env', ['hunter2'], 'env is not an object'],
+    ['metadata', 'hunter2', 'metadata is not an object'],
+    ['network', 5, 'network is not an object'],
+    ['lifecycle', { onTimeout: 'pause', autoResume: 'no' }, 'lifecycle.autoResume is neither true nor false'],
+    ['strictTemplate', 'no', 'strictTemplate is neither true nor false'],
+    ['overlapLookup', 0, 'overlapLookup is neither true nor false'],
+    ['lease', 5, 'lease has no method acquire, renew, release'],
+    ['lease', {}, 'lease has no method acquire, renew, release'],
+    ['clock', {}, 'clock has no method now, sleep'],
+    ['instructions', 5, 'instructions is not a string'],
+    ['onStart', 'x', 'onStart is not a function'],
+    ['bogus', 1, "E2BSandbox has no option 'bogus'"],
+    ['toString', 1, "E2BSandbox has no option 'toString'"],
+  ]
+
+  test.each(forms)('%s: %j', (field, value, message) => {
+    const error = thrown(construct({ [field]: value }))
+    expect(error).toMatchObject({ name: 'E2BSandboxError', code: 'INVALID_OPTION', message, hint: expect.any(String) })
+    expect(JSON.stringify(error)).not.toContain('hunter2')
+  })
+
+  test('options that are none', () => {
+    for (const options of ['null', '5', '[]']) {
+      expect(() => new E2BSandbox(JSON.parse(options))).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+    }
+  })
+
+  test('but one that a subclass adds is its own, and one that is undefined is absent', () => {
+    class Own extends E2BSandbox {}
+    const options = { ...connection, bogus: 1 }
+    expect(new Own(options).clone()).toBeInstanceOf(Own)
+    expect(construct(Object.assign({ id: 'a' }, { bogus: undefined }))).not.toThrow()
   })
 
   test('a URL that holds credentials, without repeating them', () => {

@@ -162,7 +162,7 @@ describe('a first start', () => {
 
     const error = await failure(sandboxOf({ id: 'session-1' }).start())
 
-    expect(error).toMatchObject({ code })
+    expect(error).toMatchObject({ code, hint: expect.any(String) })
     expect(e2b.paths('POST')).toEqual(['/v2/sandboxes'])
     expect(e2b.sandboxes.size).toBe(0)
   })

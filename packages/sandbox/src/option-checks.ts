@@ -1,0 +1,79 @@
+import { E2BSandboxError } from './errors.ts'
+import type { E2BSandboxOptions } from './options.ts'
+
+// What JavaScript callers get wrong unnoticed by a compiler. Values are never quoted: any may be a secret in the wrong place.
+
+export function refuse(message: string, hint: string): never {
+  throw new E2BSandboxError({ code: 'INVALID_OPTION', message, hint })
+}
+
+export function assertFunction(field: string, value: unknown): void {
+  if (value === undefined || typeof value === 'function') return
+  refuse(`${field} is not a function`, `Give a function as ${field}, or leave it out`)
+}
+
+export function assertBoolean(field: string, value: unknown): void {
+  if (value === undefined || typeof value === 'boolean') return
+  refuse(`${field} is neither true nor false`, `Give true or false as ${field}, or leave it out`)
+}
+
+export function assertString(field: string, value: unknown): void {
+  if (value === undefined || typeof value === 'string') return
+  refuse(`${field} is not a string`, `Give a string as ${field}, or leave it out`)
+}
+
+export function assertRecord(field: string, value: unknown): void {
+  if (value === undefined || (isObject(value) && !Array.isArray(value))) return
+  refuse(`${field} is not an object`, `Give an object as ${field}, or leave it out`)
+}
+
+export function assertMethods(field: string, value: unknown, methods: readonly string[]): void {
+  if (value === undefined) return
+  const missing = methods.filter((name) => !(isObject(value) && typeof Reflect.get(value, name) === 'function'))
+  if (missing.length === 0) return
+  refuse(`${field} has no method ${missing.join(', ')}`, `Give an object with ${methods.join(', ')}, or leave it out`)
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+const KNOWN: Readonly<Record<keyof E2BSandboxOptions, true>> = {
+  id: true,
+  sandboxId: true,
+  template: true,
+  timeout: true,
+  env: true,
+  metadata: true,
+  network: true,
+  lifecycle: true,
+  domain: true,
+  apiUrl: true,
+  sandboxUrl: true,
+  apiKey: true,
+  accessToken: true,
+  instructions: true,
+  onEvent: true,
+  buildTimeoutMs: true,
+  waitUntil: true,
+  strictTemplate: true,
+  overlapLookup: true,
+  lease: true,
+  requestTimeoutMs: true,
+  checkpointName: true,
+  seedCheckpointName: true,
+  clock: true,
+  // Of the base class.
+  onStart: true,
+  onStop: true,
+  onDestroy: true,
+  workingDirectory: true,
+}
+
+/**
+ * An option that nobody knows would be dropped without a word, such as a misspelled `strictTemplate`.
+ * @throws E2BSandboxError `INVALID_OPTION`
+ */
+export function assertKnownNames(options: object): void {
+  const unknown = Object.entries(options).find(([name, value]) => value !== undefined && !Object.hasOwn(KNOWN, name))
+  if (unknown === undefined) return
+  refuse(`E2BSandbox has no option '${unknown[0]}'`, `It takes ${Object.keys(KNOWN).toSorted().join(', ')}`)
+}
