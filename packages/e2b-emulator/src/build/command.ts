@@ -1,3 +1,4 @@
+import { unlessAborted } from '../abort.ts'
 import type { Clock } from '../clock.ts'
 import type { BuildContext } from '../platform/state.ts'
 import { RuntimeError, type Machine, type MachineProcess } from '../runtime/port.ts'
@@ -30,28 +31,30 @@ export const asContext = (context: BuildContext) => ({ user: context.user, cwd: 
 
 export const asRoot = { user: 'root', env: {} } as const
 
-/** Runs `/bin/bash -l -c <command>` to its end. Rejects with {@link BuildFailure} when the build is cancelled or the hour is over. */
+/**
+ * Runs `/bin/bash -l -c <command>` to its end. Rejects with {@link BuildFailure} when the build is cancelled or the hour
+ * is over, at once: what the command started may hold its output for longer than the command lives, so that nothing is
+ * waited for. All of it ends with the machine, which whoever made that destroys then.
+ */
 export async function runCommand(build: BuildMachine, options: CommandOptions): Promise<CommandEnd> {
   if (build.signal.aborted) throw cancelled()
   const child = await spawnShell(build.machine, options)
   if (typeof child === 'string') return { ok: false, status: child }
   const unlisten = forwardOutput(child, options.onOutput ?? ((stream, text) => build.log.output(stream, text)))
-  let timedOut = false
-  const kill = () => void child.signal('SIGKILL')
-  const cancelTimer = build.clock.schedule(() => {
-    timedOut = true
-    kill()
-  }, COMMAND_LIMIT_MS)
-  build.signal.addEventListener('abort', kill, { once: true })
-  if (build.signal.aborted) kill()
+  const over = new AbortController()
+  const cancelTimer = build.clock.schedule(
+    () => over.abort(new BuildFailure('command timed out after 1h0m0s')),
+    COMMAND_LIMIT_MS,
+  )
+  const cancel = () => over.abort(cancelled())
+  build.signal.addEventListener('abort', cancel, { once: true })
+  if (build.signal.aborted) cancel()
   try {
-    const end = await child.exit
-    if (build.signal.aborted) throw cancelled()
-    if (timedOut) throw new BuildFailure('command timed out after 1h0m0s')
+    const end = await unlessAborted(child.exit, over.signal)
     return end.exitCode === 0 ? { ok: true } : { ok: false, status: end.status }
   } finally {
     cancelTimer()
-    build.signal.removeEventListener('abort', kill)
+    build.signal.removeEventListener('abort', cancel)
     unlisten()
   }
 }
