@@ -132,6 +132,10 @@ export interface MachineFiles {
   list(path: string, depth: number): Promise<FileEntry[]>
   makeDirectory(path: string, owner: string): Promise<boolean>
   move(from: string, to: string): Promise<FileEntry>
+  /**
+   * With all below it. Rejects with `failed` for the root, for directories that no machine works without, and for what
+   * one of those or a mount point lies in; nothing has been removed then.
+   */
   remove(path: string): Promise<void>
   read(path: string): Promise<ReadableStream<Uint8Array>>
   /** Creates parents, owned by `owner`; replaces an existing file. */

@@ -72,6 +72,14 @@ describe('files of the SDK', () => {
     await expect(sandbox.files.makeDir('taken')).rejects.toBeInstanceOf(InvalidArgumentError)
   })
 
+  test.each(['/', '/etc', '/usr', '/proc', '/dev'])('what the machine needs cannot be removed: %s', async (path) => {
+    const { sandbox } = await startEnvd()
+    await sandbox.files.write('kept', 'content')
+    const before = await sandbox.files.list('/', { depth: 9 })
+    await expect(sandbox.files.remove(path)).rejects.toThrow(`unlinkat ${path}: device or resource busy`)
+    await expect(sandbox.files.list('/', { depth: 9 })).resolves.toEqual(before)
+  })
+
   test('a rename makes the parents of its target [D33]', async () => {
     const { sandbox } = await startEnvd()
     await sandbox.files.write('old', 'content')

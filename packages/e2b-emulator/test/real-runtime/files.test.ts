@@ -78,6 +78,23 @@ describeReal('files of a machine', () => {
     expect(await files.homeOf('user')).toBe('/home/user')
   })
 
+  test.each(['/', '/etc', '/usr', '/usr/local', '/proc', '/dev', '/dev/shm', '/tmp/link/etc'])(
+    'what the machine needs is refused before anything of it is removed: %s',
+    async (path) => {
+      const machine = await bench().machine()
+      await output(machine, 'ln -s / /tmp/link')
+      await expect(machine.files.remove(path)).rejects.toMatchObject({
+        code: 'failed',
+        message: `unlinkat ${path}: device or resource busy`,
+      })
+      expect(await output(machine, 'cat /etc/hostname; test -c /dev/null && test -d /dev/shm && echo whole')).toBe(
+        'box\nwhole',
+      )
+      await machine.files.remove('/tmp/link')
+      await machine.destroy()
+    },
+  )
+
   test('directories are made, listed to a depth, moved and removed', async () => {
     const { files } = await bench().shared()
     expect(await files.makeDirectory('/workspace/one/two', 'user')).toBe(true)

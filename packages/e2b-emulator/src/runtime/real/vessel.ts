@@ -9,6 +9,7 @@ import { agentProgram } from './agent/program.ts'
 import { MachineChannel } from './channel.ts'
 import { systemPath, toolEnvironment } from './commands.ts'
 import { createMilestones, type Milestones } from './milestones.ts'
+import { systemDirectories } from '../system-directories.ts'
 import { channelFd, machineScript, orderFd, unshareMachine } from './scripts.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -60,6 +61,7 @@ const settingsOf = (singleUser: boolean): AgentSettings => ({
   singleUser,
   path: systemPath,
   root: '',
+  kept: systemDirectories,
   scratch: '/dev/shm',
   mark: null,
   defaults: {},

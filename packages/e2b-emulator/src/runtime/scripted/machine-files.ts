@@ -1,6 +1,7 @@
 import { posix } from 'node:path'
 import { Parser, type ReadEntry } from 'tar'
 import { RuntimeError, type FileEntry, type MachineFiles, type WriteOptions } from '../port.ts'
+import { systemDirectories } from '../system-directories.ts'
 import { type FileTree } from './file-tree.ts'
 
 /** {@link MachineFiles} over a tree in memory. */
@@ -32,6 +33,10 @@ export class ScriptedFiles implements MachineFiles {
   }
 
   async remove(path: string): Promise<void> {
+    const resolved = this.#tree.resolve(path, { followLast: false })
+    const prefix = resolved === '/' ? resolved : `${resolved}/`
+    if (systemDirectories.some((kept) => kept === resolved || kept.startsWith(prefix)))
+      throw new RuntimeError('failed', `unlinkat ${path}: device or resource busy`)
     this.#tree.remove(path)
   }
 

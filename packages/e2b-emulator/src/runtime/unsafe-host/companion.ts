@@ -7,6 +7,7 @@ import { agentProgram } from '../real/agent/program.ts'
 import { MachineChannel } from '../real/channel.ts'
 import { systemPath, toolEnvironment } from '../real/commands.ts'
 import { bundleFile } from '../real/certificates.ts'
+import { systemDirectories } from '../system-directories.ts'
 import { rootVariable } from './base-tree.ts'
 import { machineVariable } from './private-directory.ts'
 
@@ -64,6 +65,7 @@ function settingsOf({ root, scratch, mark }: CompanionOptions): AgentSettings {
     singleUser: true,
     path: `${root}/usr/local/bin:${systemPath}`,
     root,
+    kept: systemDirectories,
     scratch,
     mark,
     defaults: {

@@ -100,6 +100,8 @@ export interface AgentSettings {
   readonly path: string
   /** Where the machine's files lie for this program, without a slash at its end; empty where its root is theirs. */
   readonly root: string
+  /** Directories of the machine that are never removed, nor what they lie in, nor mount points. */
+  readonly kept: readonly string[]
   /** A directory for named pipes, outside of what an image holds. */
   readonly scratch: string
   /** How the machine's processes are told from others; null where it sees no others. */

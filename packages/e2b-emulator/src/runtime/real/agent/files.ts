@@ -1,7 +1,7 @@
 import type { Accounts, Failures } from './accounts.ts'
 import type { Attributes } from './attributes.ts'
 import type { Bodies } from './bodies.ts'
-import type { AgentCalls, AgentFileEntry, ServedCall } from './contract.ts'
+import type { AgentCalls, AgentFileEntry, AgentSettings, ServedCall } from './contract.ts'
 import type { Protocol } from './protocol.ts'
 
 export interface Files {
@@ -9,6 +9,7 @@ export interface Files {
   list(path: string, depth: number): Promise<readonly AgentFileEntry[]>
   makeDirectory(path: string, owner: string): boolean
   move(from: string, to: string): Promise<AgentFileEntry>
+  /** With all below it. Fails for what the machine needs and for mount points, before anything is removed. */
   remove(path: string): null
   read(path: string, call: ServedCall): Promise<null>
   write(parameters: AgentCalls['write']['parameters'], call: ServedCall): Promise<AgentFileEntry>
@@ -20,6 +21,7 @@ export interface Files {
 
 /** File operations inside the machine, as root: the kernel resolves every symlink below the machine's own root. */
 export function createFiles(
+  settings: AgentSettings,
   protocol: Protocol,
   bodies: Bodies,
   attributes: Attributes,
@@ -83,6 +85,23 @@ export function createFiles(
     }
   }
 
+  const holds = (top: string, other: string) => !posix.relative(top, other).startsWith('..')
+
+  /** Nothing at or below `path` may be one of these; the kernel would refuse a mount only once it is empty. */
+  const assertRemovable = (path: string): void => {
+    const absolute = posix.resolve(path)
+    const real = posix.join(fs.realpathSync(posix.dirname(absolute)), posix.basename(absolute))
+    const { root } = settings
+    const inside = real === root ? '/' : real.startsWith(`${root}/`) ? real.slice(root.length) : real
+    const mounts = fs
+      .readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      // Blanks in names are written as octal numbers.
+      .map((line) => (line.split(' ')[4] ?? '').replaceAll('\\040', ' '))
+    if (settings.kept.some((kept) => holds(inside, kept)) || mounts.some((mount) => holds(real, mount)))
+      throw failures.create('failed', `unlinkat ${path}: device or resource busy`)
+  }
+
   return {
     stat: (path) => entry(posix.resolve(path)),
     async list(path, depth) {
@@ -119,6 +138,7 @@ export function createFiles(
     },
     remove(path) {
       fs.lstatSync(path)
+      assertRemovable(path)
       fs.rmSync(path, { recursive: true, force: true })
       return null
     },

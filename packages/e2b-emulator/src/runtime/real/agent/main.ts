@@ -42,7 +42,14 @@ export interface AgentParts {
     failures: Failures,
   ): Processes
   createAttributes(failures: Failures): Attributes
-  createFiles(protocol: Protocol, bodies: Bodies, attributes: Attributes, accounts: Accounts, failures: Failures): Files
+  createFiles(
+    settings: AgentSettings,
+    protocol: Protocol,
+    bodies: Bodies,
+    attributes: Attributes,
+    accounts: Accounts,
+    failures: Failures,
+  ): Files
   createUnpacker(bodies: Bodies, accounts: Accounts, failures: Failures, files: Files): Unpacker
   createListeners(population: Population): Listeners
   createUsage(settings: AgentSettings, population: Population): Usage
@@ -61,7 +68,7 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
   const starter = parts.createStarter(settings, pipes, terminals, failures)
   const population = parts.createPopulation(settings, parts.findMarked)
   const processes = parts.createProcesses(protocol, starter, population, accounts, failures)
-  const files = parts.createFiles(protocol, bodies, parts.createAttributes(failures), accounts, failures)
+  const files = parts.createFiles(settings, protocol, bodies, parts.createAttributes(failures), accounts, failures)
   const unpacker = parts.createUnpacker(bodies, accounts, failures, files)
   const listeners = parts.createListeners(population)
   const usage = parts.createUsage(settings, population)

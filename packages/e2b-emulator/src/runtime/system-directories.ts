@@ -1,0 +1,22 @@
+/** What no machine works without: neither these directories nor anything they lie in can be removed through its files. */
+export const systemDirectories: readonly string[] = [
+  '/bin',
+  '/dev',
+  '/dev/pts',
+  '/dev/shm',
+  '/etc',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/proc',
+  '/run',
+  '/sbin',
+  '/sys',
+  '/usr',
+  '/usr/bin',
+  '/usr/lib',
+  '/usr/local',
+  '/usr/local/bin',
+  '/usr/sbin',
+]
