@@ -1,3 +1,5 @@
+import { EmulatorError } from './errors.ts'
+
 /** Where the emulator gets time from. Inject one to decide in a test when sandboxes expire and retries happen. */
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -8,7 +10,7 @@ export interface Clock {
 
 /** A clock that moves only when told to. */
 export interface ManualClock extends Clock {
-  /** Moves time forward and runs what falls due, in order of due time. */
+  /** Moves time forward and runs what falls due, in order of due time. Throws `INVALID_OPTION` unless `ms` is finite and 0 or more. */
   advance(ms: number): void
 }
 
@@ -25,8 +27,13 @@ export const systemClock: Clock = {
   },
 }
 
-/** A clock for tests: time stands still until {@link ManualClock.advance}. `start` is in milliseconds since the epoch. */
+/**
+ * A clock for tests: time stands still until {@link ManualClock.advance}. `start` is in milliseconds since the epoch; one that
+ * is no date is an `INVALID_OPTION`.
+ */
 export function createManualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
+  if (typeof start !== 'number' || Number.isNaN(new Date(start).getTime()))
+    throw new EmulatorError('INVALID_OPTION', `start must be milliseconds since the epoch, not ${String(start)}`)
   let now = start
   let pending: { readonly due: number; readonly callback: () => void }[] = []
   return {
@@ -39,6 +46,11 @@ export function createManualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
       }
     },
     advance(ms) {
+      if (typeof ms !== 'number' || !Number.isFinite(ms) || ms < 0)
+        throw new EmulatorError(
+          'INVALID_OPTION',
+          `ms must be a finite number, 0 or more, to advance by, not ${String(ms)}`,
+        )
       const end = now + ms
       for (;;) {
         const next = pending.filter(({ due }) => due <= end).toSorted((left, right) => left.due - right.due)[0]
