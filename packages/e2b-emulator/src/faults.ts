@@ -2,6 +2,7 @@ import type { Chance } from './chance.ts'
 import { pause, type Clock } from './clock.ts'
 import { cutAfter, type StreamCut } from './cut-stream.ts'
 import { EmulatorError } from './errors.ts'
+import { problemOfFault } from './fault-checks.ts'
 import { unreachable } from './unreachable.ts'
 
 /** What goes wrong, as data. Faults are asked in order; the first that matches is taken. */
@@ -102,21 +103,10 @@ export class FaultList {
 }
 
 function activate(fault: Fault): ActiveFault {
-  const problem = problemOf(fault)
-  if (problem !== undefined) throw new EmulatorError('INVALID_OPTION', `a fault ${problem}`)
+  const problem = problemOfFault(fault)
+  if (problem !== undefined) throw new EmulatorError('INVALID_OPTION', `faults: a fault ${problem}`)
   return { fault, passed: 0, struck: 0 }
 }
-
-function problemOf({ skip = 0, times = 1, probability = 1, effect }: Fault): string | undefined {
-  if (!isCount(skip)) return 'skips a whole number of requests, 0 or more'
-  if (!(isCount(times) || times === Infinity)) return 'strikes a whole number of times, 0 or more, or Infinity'
-  if (!(probability > 0 && probability <= 1)) return 'has a probability above 0 and up to 1'
-  if (effect.kind !== 'drop-stream') return undefined
-  const limit = 'bytes' in effect.after ? effect.after.bytes : effect.after.messages
-  return isCount(limit) ? undefined : 'breaks a body off after a whole number of bytes or messages, 0 or more'
-}
-
-const isCount = (value: number) => Number.isInteger(value) && value >= 0
 
 function matches(match: FaultMatch, request: { method: string; path: string; plane: Plane }): boolean {
   const { method, path, plane } = match
@@ -138,6 +128,8 @@ export async function answerUnder(
       return respond()
     case 'answer': {
       const { status, message = 'injected fault', headers = {} } = effect
+      // Statuses that never have a body take none.
+      if (status === 204 || status === 205 || status === 304) return new Response(null, { status, headers })
       return Response.json({ code: status, message }, { status, headers })
     }
     case 'delay':

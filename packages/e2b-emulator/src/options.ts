@@ -4,6 +4,7 @@ import { systemClock, type Clock } from './clock.ts'
 import { isEnvdVersion, NEWEST_ENVD, type EnvdVersion } from './envd/index.ts'
 import { EmulatorError } from './errors.ts'
 import type { Fault } from './faults.ts'
+import { assertOptions } from './option-checks.ts'
 import { randomIdentifierSource, seededIdentifierSource } from './platform/identifiers.ts'
 import type { Limits } from './platform/platform.ts'
 import type { Runtime } from './runtime/port.ts'
@@ -57,24 +58,14 @@ export type ResolvedOptions = Required<Omit<EmulatorOptions, 'dataDirectory' | '
 
 const DEFAULT_LIMITS: Limits = { concurrentBuilds: 20, concurrentSandboxes: 100, sandboxSeconds: 24 * 3600 }
 
+/** Throws {@link EmulatorError} `INVALID_OPTION` with the name of the option that is unknown or of the wrong form. */
 export function resolveOptions(options: EmulatorOptions): ResolvedOptions {
+  assertOptions(options)
   const { apiKey = `e2b_${randomBytes(20).toString('hex')}`, latency = 0, team = 'emulator' } = options
-  if (!apiKey.startsWith('e2b_')) {
-    throw new EmulatorError('INVALID_OPTION', 'apiKey must start with "e2b_"', {
-      hint: 'Leave it out to get a random one, and read it from connection.apiKey.',
-    })
-  }
-  if (!/^[a-z0-9-_]+$/.test(team)) {
-    throw new EmulatorError('INVALID_OPTION', `team must be a lower-case namespace of [a-z0-9-_], not "${team}"`)
-  }
+  const { concurrentBuilds, concurrentSandboxes, sandboxSeconds } = { ...options.limits }
   const { envdVersion = NEWEST_ENVD } = options
-  if (!isEnvdVersion(envdVersion)) {
-    throw new EmulatorError(
-      'INVALID_OPTION',
-      `envdVersion must be three numbers such as "${NEWEST_ENVD}", not "${envdVersion}"`,
-    )
-  }
-  if (!(latency >= 0)) throw new EmulatorError('INVALID_OPTION', 'latency must be a number of milliseconds, 0 or more')
+  // Checked already; this tells the compiler.
+  if (!isEnvdVersion(envdVersion)) throw new EmulatorError('INVALID_OPTION', 'envdVersion must be three numbers')
   return Object.freeze({
     runtime: options.runtime ?? 'auto',
     clock: options.clock ?? systemClock,
@@ -87,6 +78,10 @@ export function resolveOptions(options: EmulatorOptions): ResolvedOptions {
     latency,
     envdVersion,
     team,
-    limits: Object.freeze({ ...DEFAULT_LIMITS, ...options.limits }),
+    limits: Object.freeze({
+      concurrentBuilds: concurrentBuilds ?? DEFAULT_LIMITS.concurrentBuilds,
+      concurrentSandboxes: concurrentSandboxes ?? DEFAULT_LIMITS.concurrentSandboxes,
+      sandboxSeconds: sandboxSeconds ?? DEFAULT_LIMITS.sandboxSeconds,
+    }),
   })
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../is-record.ts'
 import { badRequest } from './api-error.ts'
 
 /** Returns the value with its type known, or refuses the request with a 400 that names the field. */
@@ -8,9 +9,6 @@ const refuse = (at: string, problem: string): never => {
 }
 
 const within = (at: string, key: string) => (at === '' ? key : `${at}/${key}`)
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export const string: Check<string> = (value, at) => (typeof value === 'string' ? value : refuse(at, 'must be a string'))
 

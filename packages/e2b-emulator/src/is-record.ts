@@ -1,0 +1,3 @@
+/** An object with fields that can be asked for by name; no list. */
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
