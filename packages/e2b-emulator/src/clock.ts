@@ -10,7 +10,7 @@ export interface Clock {
 
 /** A clock that moves only when told to. */
 export interface ManualClock extends Clock {
-  /** Moves time forward and runs what falls due, in order of due time. Throws `INVALID_OPTION` unless `ms` is finite and 0 or more. */
+  /** Moves time forward and runs what falls due, in order of due time. `ms`: finite, 0 or more, else `INVALID_OPTION`. */
   advance(ms: number): void
 }
 
@@ -28,8 +28,8 @@ export const systemClock: Clock = {
 }
 
 /**
- * A clock for tests: time stands still until {@link ManualClock.advance}. `start` is in milliseconds since the epoch; one that
- * is no date is an `INVALID_OPTION`.
+ * A clock for tests: time stands still until {@link ManualClock.advance}. `start` is in milliseconds since the epoch;
+ * one that is no date is an `INVALID_OPTION`.
  */
 export function createManualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
   if (typeof start !== 'number' || Number.isNaN(new Date(start).getTime()))

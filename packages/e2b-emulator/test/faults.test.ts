@@ -14,6 +14,13 @@ describe('faults', () => {
     await expect(Sandbox.create('base', connection)).resolves.toBeDefined()
   })
 
+  test('answer with a status that has no body', async () => {
+    const { emulator } = await startEmulator()
+    emulator.control.fault({ match: {}, effect: { kind: 'answer', status: 204 } })
+    const answer = await emulator.fetch('http://localhost/v2/sandboxes')
+    expect([answer.status, await answer.text()]).toEqual([204, ''])
+  })
+
   test('strike after some requests passed, as often as told', async () => {
     const { connection } = await startEmulator({
       faults: [
