@@ -54,7 +54,12 @@ export class Relay {
       case 'sandbox-duplicate':
         this.#printer.detail(`sandbox ${event.sandboxId} has the same id as ${event.keptSandboxId}`)
         return
+      case 'sandbox-unusable':
+        this.#printer.detail(`sandbox ${event.sandboxId} could not be resumed`)
+        return
       // The walk itself says when a session connects, or ends; rungs and sandboxes are told in their own words.
+      case 'checkpoint-missing':
+      case 'checkpoint-written':
       case 'create':
       case 'resolution-end':
       case 'sandbox-connected':

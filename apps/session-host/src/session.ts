@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 
 import { parseCloneUrl } from '@warmbox/identity'
 import { createRepoTemplate, syncRepository, type RepoTemplateOptions } from '@warmbox/repo-template'
-import type { Rung } from '@warmbox/resolution'
-import { E2BSandbox } from '@warmbox/sandbox'
+import { type BootRung, E2BSandbox } from '@warmbox/sandbox'
 
 import type { Origin } from './origin.ts'
 import type { Platform } from './platform.ts'
@@ -13,7 +12,7 @@ import { seconds, type Relay } from './relay.ts'
 export interface SessionReport {
   readonly name: string
   /** The rung the session booted from; null where it never started. */
-  readonly rung: Rung | null
+  readonly rung: BootRung | null
   readonly ref: string | null
   /** The commit of the checkout when the session's command ran. */
   readonly sha: string | null

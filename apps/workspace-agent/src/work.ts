@@ -14,8 +14,7 @@ export interface Work {
 }
 
 /** The id of the process started last, out of what the tool that started it says. */
-const pidIn = (results: Results): string =>
-  [...results.join('\n').matchAll(/\(PID: (\d+)\)/g)].at(-1)?.[1] ?? 'unknown'
+const pidIn = (results: Results): string => [...results.join('\n').matchAll(/\(PID: (\d+)\)/g)].at(-1)?.[1] ?? 'unknown'
 
 /**
  * Has an agent write a program, run it, change it and run it in the background, with the tools Mastra makes for its

@@ -1,1 +1,1 @@
-export { createUnsafeHostRuntime, type UnsafeHostOptions } from './runtime.ts'
+export { createUnsafeHostRuntime } from './runtime.ts'
