@@ -107,7 +107,7 @@ const first = {
   same: 'same\n',
 }
 
-describe.skipIf(!namespaces.available)(`an incremental build on real processes${reason}`, () => {
+describe.skipIf(!namespaces.available || isShort)(`an incremental build on real processes${reason}`, () => {
   test.each(['clone', 'upload'] as const)(
     'ends in the image that a build from nothing ends in: %s',
     { timeout: 300_000 },
@@ -194,7 +194,7 @@ describe.skipIf(!namespaces.available)(`an incremental build on real processes${
     },
   )
 
-  test.skipIf(isShort)('of SHA-256 ids', { timeout: 300_000 }, async () => {
+  test('of SHA-256 ids', { timeout: 300_000 }, async () => {
     const given = await widgets({}, { objectFormat: 'sha256' })
     const { refresh, imageOf } = await world(given, {})
     await refresh(false)
