@@ -99,7 +99,8 @@ export function createProtocol(): Protocol {
       },
       async drained() {
         while (!idle()) await changed()
-        return open
+        // What was taken was taken, though the reader may have ended with the last of it.
+        return underWay === 0
       },
       close() {
         open = false
