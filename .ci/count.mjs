@@ -1,6 +1,7 @@
-// Adds up vitest's JSON reports of all packages. Exits 1 where a test failed, a suite did not load or none ran.
+// Adds up vitest's JSON reports of all packages and repeats what failed, which may lie far up in the output. Exits 1 where a
+// test failed, a suite did not load or none ran.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 
 const reports = ['packages', 'apps', 'internal']
   .flatMap((folder) => readdirSync(folder).map((entry) => join(folder, entry)))
@@ -15,6 +16,11 @@ function furtherReports(folder) {
   return existsSync(folder) ? readdirSync(folder).filter((name) => /^report-.+\.json$/.test(name)) : []
 }
 
+function tell(file, name, message = '') {
+  console.log(`failed: ${relative('.', file)}: ${name}`)
+  for (const line of message.split('\n').slice(0, 12)) console.log(`  ${line}`)
+}
+
 let passed = 0
 let failed = 0
 let skipped = 0
@@ -27,9 +33,15 @@ for (const path of reports) {
   const report = JSON.parse(readFileSync(path, 'utf8'))
   passed += report.numPassedTests
   skipped += report.numPendingTests
+  for (const suite of report.testResults) {
+    for (const test of suite.assertionResults) {
+      if (test.status === 'failed') tell(suite.name, test.fullName, test.failureMessages?.join('\n'))
+    }
+  }
   const brokenSuites = report.testResults.filter(
     (suite) => suite.status === 'failed' && suite.assertionResults.every((test) => test.status !== 'failed'),
   )
+  for (const suite of brokenSuites) tell(suite.name, 'the suite itself', suite.message)
   failed += report.numFailedTests + brokenSuites.length
 }
 console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
