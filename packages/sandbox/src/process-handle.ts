@@ -6,13 +6,14 @@ import {
   UnsupportedStdinCloseError,
 } from '@mastra/core/workspace'
 import { E2BSandboxError } from './errors.ts'
+import { couldBeMemoryKill, KILLED_EXIT_CODE, type SuddenEnd } from './memory-kill.ts'
 import { closeInput, killProcess, leaveProcess, type ProcessEnd, processEnd, sendInput } from './sdk.ts'
 
 /**
- * What ended a process. `exit`: itself. `signal`: a signal nobody sent from here, such as the kernel's when memory ran
- * out. `timeout`: the `timeout` option. `kill`: `kill()`. `abort`: the abort signal given when it was started.
+ * What ended a process. `exit`: itself. `timeout`: the `timeout` option. `kill`: `kill()`. `abort`: the abort signal given
+ * when it was started. `oom`: the kernel, because memory ran out. `signal`: any other signal nobody sent from here.
  */
-export type ProcessEnding = 'exit' | 'signal' | 'timeout' | 'kill' | 'abort'
+export type ProcessEnding = 'exit' | 'timeout' | 'kill' | 'abort' | 'oom' | 'signal'
 
 /** Result of a process, with what ended it. */
 export interface E2BCommandResult extends CommandResult {
@@ -22,9 +23,8 @@ export interface E2BCommandResult extends CommandResult {
 /** How long to wait for the end of a killed process. What escaped with its output open can delay it without limit. */
 const KILL_GRACE_MS = 2_000
 
-/** Exit codes of shells: 124 is what `timeout` answers, 137 is 128 + SIGKILL. */
+/** What the command `timeout` answers. */
 const TIMEOUT_EXIT_CODE = 124
-const KILLED_EXIT_CODE = 137
 
 export interface ProcessHandleOptions extends Pick<
   SpawnProcessOptions,
@@ -34,6 +34,8 @@ export interface ProcessHandleOptions extends Pick<
   readonly stdin: 'closed' | 'open' | 'stuck'
   /** Kills what the process has started and is still there. */
   readonly killDescendants: () => Promise<void>
+  /** Whether the kernel ended the process because memory ran out; never rejects. */
+  readonly wasKilledForMemory: (end: SuddenEnd) => Promise<boolean>
   /** Turns an error of the SDK into a typed one. */
   readonly explain: (error: unknown, operation: string) => Promise<Error>
 }
@@ -74,7 +76,7 @@ export class E2BProcessHandle extends ProcessHandle {
   }
 
   /**
-   * Waits for the end. A non-zero exit, a timeout, a kill and an abort are results, told apart by `endedBy`.
+   * Waits for the end. A non-zero exit, a timeout, a kill, an abort and a lack of memory are results, told apart by `endedBy`.
    * @throws E2BSandboxError `SANDBOX_GONE` or `CONNECTION_LOST` where the process was lost from sight
    */
   override async wait(): Promise<E2BCommandResult> {
@@ -135,13 +137,14 @@ export class E2BProcessHandle extends ProcessHandle {
     const timer = this.#startTimer()
     try {
       const end = await processEnd(process)
+      clearTimeout(timer)
       // Whoever is told of the end may rely on it that nothing of the process runs any more.
       await this.#killing
-      return this.#result(end)
+      return this.#result(end, this.#intent ?? (await this.#ownEnding(process, end)))
     } catch (error) {
       await this.#killing
       // After a kill the stream may be cut before the end was reported.
-      if (this.#intent !== undefined) return this.#result({ exitCode: KILLED_EXIT_CODE })
+      if (this.#intent !== undefined) return this.#result({ exitCode: KILLED_EXIT_CODE }, this.#intent)
       throw await this.#options.explain(error, 'Following a process')
     } finally {
       clearTimeout(timer)
@@ -185,8 +188,16 @@ export class E2BProcessHandle extends ProcessHandle {
     return killed
   }
 
-  #result(end: ProcessEnd): E2BCommandResult {
-    const endedBy = this.#intent ?? (end.exitCode < 0 ? 'signal' : 'exit')
+  /** Of a process that nobody ended from here. */
+  async #ownEnding({ pid }: CommandHandle, { exitCode }: ProcessEnd): Promise<Exclude<ProcessEnding, Intent>> {
+    const livedMs = performance.now() - this.#startedAt
+    if (couldBeMemoryKill({ exitCode }) && (await this.#options.wasKilledForMemory({ pid, exitCode, livedMs }))) {
+      return 'oom'
+    }
+    return exitCode < 0 ? 'signal' : 'exit'
+  }
+
+  #result(end: ProcessEnd, endedBy: ProcessEnding): E2BCommandResult {
     const exitCode = exitCodeOf(endedBy, end)
     this.#exitCode = exitCode
     return {
@@ -236,6 +247,7 @@ function exitCodeOf(endedBy: ProcessEnding, end: ProcessEnd): number {
       return TIMEOUT_EXIT_CODE
     case 'kill':
     case 'abort':
+    case 'oom':
       return KILLED_EXIT_CODE
     case 'exit':
     case 'signal':

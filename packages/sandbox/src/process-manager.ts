@@ -2,6 +2,7 @@ import type { ProcessInfo as SdkProcessInfo } from 'e2b'
 import { type ProcessInfo, SandboxProcessManager, type SpawnProcessOptions } from '@mastra/core/workspace'
 import { assertSpawnOptions, commandEnvironment } from './command-options.ts'
 import { abortedError, E2BSandboxError } from './errors.ts'
+import { wasKilledForMemory } from './memory-kill.ts'
 import { E2BProcessHandle, type ProcessHandleOptions } from './process-handle.ts'
 import { createRunId, killDescendants, RUN_ID_VARIABLE } from './process-tree.ts'
 import type { E2BSandbox } from './sandbox.ts'
@@ -85,6 +86,7 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
     const handle = new E2BProcessHandle({
       ...options,
       killDescendants: () => killDescendants(e2b, runId),
+      wasKilledForMemory: (end) => wasKilledForMemory(e2b, end),
       stdin: !withInput ? 'closed' : canCloseStdin(e2b) ? 'open' : 'stuck',
       explain: this.#explainer(e2b.sandboxId),
     })
@@ -107,6 +109,7 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
     const runId = info.envs[RUN_ID_VARIABLE]
     const handle = new E2BProcessHandle({
       killDescendants: () => (runId === undefined ? Promise.resolve() : killDescendants(e2b, runId)),
+      wasKilledForMemory: (end) => wasKilledForMemory(e2b, end),
       stdin: canCloseStdin(e2b) ? 'open' : 'stuck',
       explain: this.#explainer(e2b.sandboxId),
     })

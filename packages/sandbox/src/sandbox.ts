@@ -260,8 +260,13 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
 
   // End of life
 
+  /** As a workspace stops it. Mastra's shutdown stops every workspace, so one not used here is left to who uses it. */
   override async _stop(): Promise<void> {
     this.#start.end('stop')
+    if (this.status === 'pending') {
+      this.status = 'stopped'
+      return
+    }
     await super._stop()
   }
 
@@ -280,8 +285,11 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     if (this.status !== 'stopping') this.status = 'stopped'
   }
 
+  /** As a workspace destroys it, whether or not it was started here. */
   override async _destroy(): Promise<void> {
     this.#start.end('destroy')
+    // The base class takes it that nothing exists before a start; a session may have been started elsewhere, or before.
+    if (this.status === 'pending' && this.#isNamed()) this.status = 'stopped'
     await super._destroy()
   }
 
@@ -538,11 +546,14 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
 
   /** The sandbox this instance knows; else, where others can know the logical id, every sandbox that carries it. */
   async #ownSandboxes(): Promise<readonly string[]> {
-    const known = this.#known()
     // A start that failed for want of an API key has left nothing, and nothing could be asked without one.
-    const neverConnected = this.#openConnection === undefined && this.status !== 'pending'
-    if (known?.origin !== 'attached' && neverConnected) return []
-    return this.#detached.sandboxIds(known)
+    if (this.#start.hasBegun && this.#openConnection === undefined) return []
+    return this.#detached.sandboxIds(this.#known())
+  }
+
+  /** Whether sandboxes of it may exist that this instance has not started. */
+  #isNamed(): boolean {
+    return this.#options.idIsShared || this.#known() !== undefined
   }
 
   /** Commands that fail together let go of it together. */
@@ -561,8 +572,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     assertPort(port)
     await this.#acquisition.converging
     if (this._sandbox !== null) return portUrl(this.#connection().sdk, this._sandbox, port)
-    const isNamed = this.#options.idIsShared || this.#known() !== undefined
-    if (!isNamed || this.status === 'destroyed') return null
+    if (!this.#isNamed() || this.status === 'destroyed') return null
     const [sandboxId] = await this.#ownSandboxes()
     return sandboxId === undefined ? null : portUrl(this.#connection().sdk, sandboxId, port)
   }

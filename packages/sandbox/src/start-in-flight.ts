@@ -3,9 +3,15 @@ import { abortedError, E2BSandboxError } from './errors.ts'
 /** The start that is under way, and the ways to end it. */
 export class StartInFlight {
   #controller: AbortController | undefined
+  #hasBegun = false
 
   get isUnderway(): boolean {
     return this.#controller !== undefined
+  }
+
+  /** Whether there ever was one. */
+  get hasBegun(): boolean {
+    return this.#hasBegun
   }
 
   /** Fires where the start is ended by `stop` or `destroy`; undefined where none is under way. */
@@ -30,6 +36,7 @@ export class StartInFlight {
   ): Promise<T> {
     const controller = new AbortController()
     this.#controller = controller
+    this.#hasBegun = true
     const signal = callerSignal === undefined ? controller.signal : AbortSignal.any([callerSignal, controller.signal])
     try {
       return await start(signal)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { deferred, failedStream, type FakeProcess, failure, platform, sandboxOf } from './support/index.ts'
+import type { E2BSandbox } from '@warmbox/sandbox'
+import { apiError, deferred, failedStream, type FakeProcess, failure, platform, sandboxOf } from './support/index.ts'
 
 /** A sandbox on which the next command is handed to the test as soon as it starts. */
 function withCommand() {
@@ -189,18 +190,65 @@ describe('an end that is not an exit', () => {
     expect(e2b.requests.filter(({ path }) => path.endsWith('/Start'))).toEqual([])
   })
 
-  test('a signal from elsewhere, such as the kernel out of memory', async () => {
-    const { sandbox, started } = withCommand()
-    const result = sandbox.executeCommand('eat-memory')
-    const process = await started
-    process.signalled()
-
-    expect(await result).toMatchObject({ exitCode: -1, killed: true, timedOut: false, endedBy: 'signal' })
-  })
-
   test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])('refuses the timeout %s', async (timeout) => {
     platform()
 
     expect(await failure(sandboxOf().executeCommand('true', [], { timeout }))).toMatchObject({ code: 'INVALID_OPTION' })
+  })
+})
+
+describe.each([
+  ['a command', (sandbox: E2BSandbox) => sandbox.executeCommand('eat')],
+  ['a background process', async (sandbox: E2BSandbox) => (await sandbox.processes.spawn('eat')).wait()],
+])('%s that nobody ended from here', (_, run) => {
+  /** Seconds since the sandbox booted. */
+  const UPTIME = 500
+  const record = (pid: number, { seconds = UPTIME, level = 3, text = 'Out of memory' } = {}): string =>
+    `${level},812,${seconds}000000,-;${text}: Killed process ${pid} (node) total-vm:4096kB, anon-rss:2048kB`
+  const signalled = (process: FakeProcess): void => process.signalled()
+  const exited = (process: FakeProcess): void => process.exit(137)
+  const bySignal = { endedBy: 'signal', exitCode: -1 }
+  const byExit = { endedBy: 'exit', exitCode: 137, killed: false }
+  const byOom = { endedBy: 'oom', exitCode: 137, killed: true, timedOut: false, success: false }
+
+  test.each([
+    ['killed, and the kernel names it', signalled, (pid: number) => record(pid), byOom],
+    [
+      'killed by the limit of a group',
+      signalled,
+      (pid: number) => record(pid, { text: 'Memory cgroup out of memory' }),
+      byOom,
+    ],
+    ['killed, and the kernel names another', signalled, (pid: number) => record(pid + 1), bySignal],
+    ['killed, and the kernel is silent', signalled, () => '', bySignal],
+    ['killed, long after the kernel named it', signalled, (pid: number) => record(pid, { seconds: 200 }), bySignal],
+    ['killed, and somebody else wrote the record', signalled, (pid: number) => record(pid, { level: 11 }), bySignal],
+    ['a shell, whose child the kernel names', exited, (pid: number) => record(pid + 1), byOom],
+    ['a shell, long after a kill', exited, (pid: number) => record(pid + 1, { seconds: 200 }), byExit],
+    ['a shell, of a child killed otherwise', exited, () => '', byExit],
+  ])('%s', async (_case, end, log, expected) => {
+    const e2b = platform()
+    e2b.onStart = (process) => {
+      e2b.kernelLog = `${UPTIME}.25\n${log(process.pid)}\n`
+      end(process)
+    }
+
+    expect(await run(sandboxOf())).toMatchObject(expected)
+  })
+
+  test('ends as it does where the log cannot be read', async () => {
+    const e2b = platform()
+    e2b.onStart = signalled
+    e2b.faults.push(({ body }) => (JSON.stringify(body)?.includes('/dev/kmsg') ? apiError(500, 'no') : undefined))
+
+    expect(await run(sandboxOf())).toMatchObject(bySignal)
+  })
+
+  test.each([0, 1, 124, 139])('is not asked about where it exits with %i', async (exitCode) => {
+    const e2b = platform()
+    e2b.onStart = (process) => process.exit(exitCode)
+
+    expect(await run(sandboxOf())).toMatchObject({ endedBy: 'exit', exitCode })
+    expect(JSON.stringify(e2b.requests)).not.toContain('kmsg')
   })
 })

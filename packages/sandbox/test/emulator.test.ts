@@ -89,6 +89,24 @@ describe.skipIf(withoutNamespaces !== undefined)(`on the emulator with real proc
     await sandbox._destroy()
   })
 
+  test('what the kernel killed for want of memory is told from what somebody else killed', async () => {
+    const sandbox = platform.sandbox()
+    await sandbox.start()
+    const die = 'kill -KILL $$'
+    expect(await sandbox.executeCommand(die)).toMatchObject({ endedBy: 'signal', exitCode: -1 })
+
+    // Machines here have no log of the kernel, and no limit of memory that could fill it.
+    const record =
+      '3,7,$(cut -d" " -f1 /proc/uptime | tr -d .)0000,-;Out of memory: Killed process $$ (bash) total-vm:1kB'
+    await sandbox.e2b.commands.run('touch /dev/kmsg && chmod 666 /dev/kmsg', { user: 'root' })
+    const eat = `echo "${record}" >/dev/kmsg; ${die}`
+
+    expect(await sandbox.executeCommand(eat)).toMatchObject({ endedBy: 'oom', exitCode: 137, killed: true })
+    const handle = await sandbox.processes.spawn(`bash -c '${eat}'; exit $?`)
+    expect(await handle.wait()).toMatchObject({ endedBy: 'oom', exitCode: 137 })
+    await sandbox._destroy()
+  })
+
   test.each([
     ['a child', 'sleep 4242 & wait'],
     ['an orphan', '(sleep 4242 &) ; exec sleep 60'],

@@ -1,3 +1,4 @@
+import { Workspace } from '@mastra/core/workspace'
 import { describe, expect, test, vi } from 'vitest'
 import { E2BSandbox } from '@warmbox/sandbox'
 import { apiError, connection, deferred, eventTypes, failure, platform, recorder, sandboxOf } from './support/index.ts'
@@ -99,6 +100,16 @@ describe('stop', () => {
     expect(elsewhere.state).toBe('paused')
     expect(elsewhere.connects).toEqual([])
   })
+
+  test("at Mastra's shutdown leaves a session that was not used here to who uses it", async () => {
+    const e2b = platform()
+    const elsewhere = e2b.add({ metadata: session })
+
+    await new Workspace({ sandbox: sandboxOf({ id: 'session-1' }) }).stop()
+
+    expect(elsewhere.state).toBe('running')
+    expect(e2b.requests).toEqual([])
+  })
 })
 
 describe('destroy', () => {
@@ -133,14 +144,44 @@ describe('destroy', () => {
     expect(e2b.sandboxes.size).toBe(0)
   })
 
-  test('of a session started elsewhere kills it', async () => {
+  test.each([
+    ['by itself', (sandbox: E2BSandbox) => sandbox.destroy()],
+    ['by its workspace', (sandbox: E2BSandbox) => new Workspace({ sandbox }).destroy()],
+    ['after a shutdown', (sandbox: E2BSandbox) => sandbox._stop().then(() => sandbox._destroy())],
+  ])('of a session started elsewhere kills it %s, and wakes nothing', async (_, destroy) => {
     const e2b = platform()
-    e2b.add({ metadata: session, state: 'paused' })
+    const elsewhere = e2b.add({ metadata: session, state: 'paused' })
     e2b.add({ metadata: { 'mastra-sandbox-id': 'session-2' } })
+    const sandbox = sandboxOf({ id: 'session-1' })
 
-    await sandboxOf({ id: 'session-1' }).destroy()
+    await destroy(sandbox)
 
     expect(e2b.only.metadata).toEqual({ 'mastra-sandbox-id': 'session-2' })
+    expect(elsewhere.connects).toEqual([])
+    expect(sandbox.status).toBe('destroyed')
+  })
+
+  test('that fails before any start can be repeated', async () => {
+    const e2b = platform()
+    e2b.add({ metadata: session })
+    e2b.fail('DELETE', /^\/sandboxes/, () => apiError(503, 'busy'))
+    const sandbox = sandboxOf({ id: 'session-1' })
+
+    expect(await failure(sandbox._destroy())).toMatchObject({ code: 'SERVICE_BUSY' })
+    expect(sandbox.status).toBe('error')
+    await sandbox._destroy()
+
+    expect(e2b.sandboxes.size).toBe(0)
+  })
+
+  test('of what was never started and has no id of its own asks for nothing', async () => {
+    const e2b = platform()
+    const sandbox = sandboxOf()
+
+    await sandbox._destroy()
+
+    expect(sandbox.status).toBe('destroyed')
+    expect(e2b.requests).toEqual([])
   })
 
   test('after a start that failed for want of a key has nothing to do', async () => {

@@ -47,6 +47,8 @@ export class FakeE2B {
   readonly faults: Fault[] = []
   /** What a started command does. Default: it exits with 0. */
   onStart: (process: FakeProcess, sandbox: FakeSandbox) => void = (process) => process.exit(0)
+  /** What the sandboxes answer to who reads the kernel's log: their uptime, then the records that tell of kills. */
+  kernelLog = ''
   envdVersion = '0.6.13'
   #count = 0
   #nextPid = 100
@@ -240,6 +242,7 @@ export class FakeE2B {
     const response = process.events()
     // The search for the children of a killed process, which has none here.
     if (process.command.includes('/proc/[0-9]*/environ')) process.exit(0)
+    else if (process.command.includes('/dev/kmsg')) process.stdout(this.kernelLog).exit(0)
     else this.onStart(process, sandbox)
     return response
   }
