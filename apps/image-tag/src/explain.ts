@@ -1,7 +1,7 @@
 import { explainIdentity, type RepoTemplateIdentity } from '@warmbox/identity'
 
 import { hashOf, type Named } from './named.ts'
-import type { Recorded } from './record.ts'
+import type { Recorded } from './recorded.ts'
 
 /** One reason why an image, or its tag, is another one. */
 export interface Difference {

@@ -2,7 +2,7 @@ import { IDENTITY_SCHEME, isWarmboxError } from '@warmbox/identity'
 
 import { imageReference, parsePrefix } from './image-reference.ts'
 import { BASE_TEMPLATE_ID, hashOf } from './named.ts'
-import type { Recorded } from './record.ts'
+import type { Recorded } from './recorded.ts'
 
 /**
  * What in a record contradicts the rest of it, in words that quote none of it; `undefined` where all of it could have been

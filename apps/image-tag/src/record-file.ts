@@ -4,7 +4,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { fail } from './error.ts'
 import { plain } from './plain.ts'
 import { cannotRead } from './present.ts'
-import { type Recorded, readRecord, writeRecord } from './record.ts'
+import { readRecord, writeRecord } from './record.ts'
+import type { Recorded } from './recorded.ts'
 import { systemCode } from './system-code.ts'
 
 /** Many times what the largest inputs come to in practice. */

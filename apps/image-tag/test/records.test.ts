@@ -6,7 +6,8 @@ import { expect, test } from 'vitest'
 
 import { explainRecord } from '../src/explain.ts'
 import { nameCheckout } from '../src/named.ts'
-import { readRecord, recordOf } from '../src/record.ts'
+import { readRecord } from '../src/record.ts'
+import { recordOf } from '../src/recorded.ts'
 import { checkout, temporary, write } from './repositories.ts'
 import { imageTag } from './run-image-tag.ts'
 
