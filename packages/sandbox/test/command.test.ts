@@ -197,6 +197,9 @@ describe('an end that is not an exit', () => {
   })
 })
 
+const signalled = (process: FakeProcess): void => process.signalled()
+const exited = (process: FakeProcess): void => process.exit(137)
+
 describe.each([
   ['a command', (sandbox: E2BSandbox) => sandbox.executeCommand('eat')],
   ['a background process', async (sandbox: E2BSandbox) => (await sandbox.processes.spawn('eat')).wait()],
@@ -205,8 +208,6 @@ describe.each([
   const UPTIME = 500
   const record = (pid: number, { seconds = UPTIME, level = 3, text = 'Out of memory' } = {}): string =>
     `${level},812,${seconds}000000,-;${text}: Killed process ${pid} (node) total-vm:4096kB, anon-rss:2048kB`
-  const signalled = (process: FakeProcess): void => process.signalled()
-  const exited = (process: FakeProcess): void => process.exit(137)
   const bySignal = { endedBy: 'signal', exitCode: -1 }
   const byExit = { endedBy: 'exit', exitCode: 137, killed: false }
   const byOom = { endedBy: 'oom', exitCode: 137, killed: true, timedOut: false, success: false }
