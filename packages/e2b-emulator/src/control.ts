@@ -42,7 +42,10 @@ export interface BuildView {
   readonly logs: readonly Schemas['BuildLogEntry'][]
 }
 
-/** The back door for tests: what the platform would never tell, and what it could not be told. */
+/**
+ * The back door for tests: what the platform would never tell, and what it could not be told. After the emulator was
+ * closed its records can still be read (`sandboxes`, `templates`, `builds`, `requests`); everything else throws `CLOSED`.
+ */
 export interface EmulatorControl {
   /** As `GET /sandboxes/{id}` shows them; without those that are being killed. */
   sandboxes(): readonly Schemas['SandboxDetail'][]
@@ -83,6 +86,8 @@ export function createControl(
     readonly faults: FaultList
     readonly streams: OpenStreams
     settle(): Promise<void>
+    /** Throws `CLOSED` from the end of the emulator on. */
+    assertOpen(): void
   },
 ): EmulatorControl {
   const { state, clock } = platform
@@ -98,6 +103,7 @@ export function createControl(
     builds: () => [...state.builds.values()].map(viewBuild),
     requests: world.requests,
     async advance(ms) {
+      world.assertOpen()
       if (!isManualClock(clock)) {
         throw new EmulatorError('CLOCK_NOT_MANUAL', 'time can be moved only with a manual clock', {
           hint: 'Pass createEmulator({ clock: createManualClock() }).',
@@ -107,19 +113,32 @@ export function createControl(
       await world.settle()
     },
     failNextBuild(failure = { message: 'build failed on request of the test' }) {
+      world.assertOpen()
       platform.failNextBuilds.push(failure)
     },
     finishNextCancelledBuild() {
+      world.assertOpen()
       platform.finishCancelledBuilds.push(new FinishedWithoutFiles())
     },
     restartApi() {
+      world.assertOpen()
       const running = [...state.builds.values()].filter((build) => build.state.status === 'building')
       for (const { id } of running) state.orphanedBuilds.add(id)
     },
-    fault: (fault) => world.faults.add(fault),
-    dropStreams: (sandboxId) => world.streams.drop(sandboxId),
-    addForeignTemplate: (template) => addForeignTemplate(platform, template).id,
+    fault(fault) {
+      world.assertOpen()
+      return world.faults.add(fault)
+    },
+    dropStreams(sandboxId) {
+      world.assertOpen()
+      return world.streams.drop(sandboxId)
+    },
+    addForeignTemplate(template) {
+      world.assertOpen()
+      return addForeignTemplate(platform, template).id
+    },
     async filesystemOf(target) {
+      world.assertOpen()
       const runtime = await platform.runtime()
       const sandbox = state.sandboxes.get(target)
       const image = sandbox === undefined ? await imageOfRef(platform, target) : await imageOfSandbox(sandbox)

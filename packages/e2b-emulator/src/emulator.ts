@@ -1,6 +1,3 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pause } from './clock.ts'
 import { createControl, type EmulatorControl, type RequestEntry } from './control.ts'
 import { createEnvd, type Envd, type SandboxForEnvd } from './envd/index.ts'
@@ -20,6 +17,7 @@ import { answerSandboxTraffic } from './platform/traffic/answer.ts'
 import { connectToPort, type PortConnection } from './platform/traffic/port.ts'
 import { sandboxIdOf, sandboxTarget, type SandboxTarget } from './platform/traffic/target.ts'
 import { cancelRunning } from './platform/templates/start-build.ts'
+import { createOwnDirectory, type OwnDirectory } from './runtime/own-directory.ts'
 import type { Runtime } from './runtime/port.ts'
 import { selectRuntime, type SelectedRuntime } from './runtime/select.ts'
 import { createFetch } from './server/fetch.ts'
@@ -28,19 +26,25 @@ import { listenOnLoopback, type ListenOptions, type LoopbackServer } from './ser
 export interface Emulator {
   /**
    * Answers one request of either plane, whatever its origin. Rejects only with {@link ConnectionReset}, where the
-   * connection is to be dropped, and after {@link close}.
+   * connection is to be dropped, and after {@link close} with {@link EmulatorError} `CLOSED`.
    */
   handle(request: Request): Promise<Response>
   /** `fetch`, answered here. */
   readonly fetch: typeof globalThis.fetch
-  /** Serves both planes on 127.0.0.1. May be called again for another port. */
+  /**
+   * Serves both planes on 127.0.0.1. May be called again for another port. Rejects with {@link EmulatorError}
+   * `PORT_UNAVAILABLE` where it cannot listen there, with what {@link ready} rejects with, and after {@link close}.
+   */
   listen(options?: ListenOptions): Promise<LoopbackServer>
   readonly control: EmulatorControl
   /** What plays the machines; `undecided` until the first request or {@link ready}. */
   readonly runtime: { readonly kind: Runtime['kind'] | 'undecided'; readonly reason: string }
-  /** Decides on the runtime now. Rejects with {@link EmulatorError} where the one asked for cannot work. */
+  /** Decides on the runtime now. Rejects with {@link EmulatorError} where the one asked for cannot work, and after {@link close}. */
   ready(): Promise<void>
-  /** Ends builds, sandboxes and servers, and removes what was put on the host. Idempotent. */
+  /**
+   * Ends builds, sandboxes and servers, and removes what was put on the host. Idempotent. From its call on, everything
+   * that would still do something is refused with {@link EmulatorError} `CLOSED`; what only tells goes on telling.
+   */
   close(): Promise<void>
 }
 
@@ -67,7 +71,7 @@ class EmulatorCore implements Emulator {
   readonly #envd: Envd
   #selecting: Promise<RecordedSelection> | undefined
   #selected: RecordedSelection | undefined
-  #directory: Promise<string> | undefined
+  #uploads: OwnDirectory | undefined
   #closing: Promise<void> | undefined
 
   constructor(options: ResolvedOptions) {
@@ -82,7 +86,7 @@ class EmulatorCore implements Emulator {
       limits: options.limits,
       envdVersion: options.envdVersion,
       runtime: async () => (await this.#select()).recorded,
-      dataDirectory: () => (this.#directory ??= this.#makeDirectory()),
+      uploadDirectory: () => (this.#uploads ??= createOwnDirectory(options.dataDirectory, 'warmbox-uploads-')).path,
       uploadOrigin: (request) => [...this.#servers][0]?.url ?? request.origin,
       sandboxEnded: (sandboxId) => this.#envd.forget(sandboxId),
       background: (work) => this.#keep(work),
@@ -97,6 +101,7 @@ class EmulatorCore implements Emulator {
       faults: this.#faults,
       streams: this.#streams,
       settle: () => this.#settleBackground(),
+      assertOpen: () => this.#assertOpen(),
     })
   }
 
@@ -106,11 +111,12 @@ class EmulatorCore implements Emulator {
   }
 
   async ready(): Promise<void> {
+    this.#assertOpen()
     await this.#select()
   }
 
   async handle(request: Request): Promise<Response> {
-    if (this.#closing !== undefined) throw new EmulatorError('CLOSED', 'the emulator was closed')
+    this.#assertOpen()
     const target = sandboxTarget(request, this.#state)
     return this.#answer(request, target, () =>
       target === undefined ? this.#answerControl(request) : this.#answerSandbox(request, target),
@@ -173,6 +179,8 @@ class EmulatorCore implements Emulator {
       { ...options, apiKey },
     )
     this.#servers.add(server)
+    if (this.#closing !== undefined) await this.#closeServer(server)
+    this.#assertOpen()
     return { ...server, close: () => this.#closeServer(server) }
   }
 
@@ -193,10 +201,7 @@ class EmulatorCore implements Emulator {
     // A runtime that could not be made has nothing to close; whoever asked for it was told.
     const selected = await this.#selecting?.catch(() => undefined)
     await selected?.runtime.close()
-    const directory = await this.#directory?.catch(() => undefined)
-    if (directory !== undefined && this.#options.dataDirectory === undefined) {
-      await rm(directory, { recursive: true, force: true })
-    }
+    await this.#uploads?.remove()
   }
 
   async #closeServer(server: LoopbackServer): Promise<void> {
@@ -220,7 +225,14 @@ class EmulatorCore implements Emulator {
     }
   }
 
+  #assertOpen(): void {
+    if (this.#closing !== undefined)
+      throw new EmulatorError('CLOSED', 'the emulator was closed', { hint: 'Create another one.' })
+  }
+
   async #select(): Promise<RecordedSelection> {
+    // What was under way when it closed may go on with the runtime there is, but gets no other.
+    if (this.#selecting === undefined) this.#assertOpen()
     this.#selecting ??= this.#selectOnce()
     this.#selected = await this.#selecting
     return this.#selected
@@ -228,18 +240,11 @@ class EmulatorCore implements Emulator {
 
   async #selectOnce(): Promise<RecordedSelection> {
     const selected = await selectRuntime(this.#options.runtime, {
-      dataDirectory: this.#platform.dataDirectory,
+      dataDirectory: this.#options.dataDirectory,
       certificateAuthorities: this.#options.certificateAuthorities,
       now: () => new Date(this.#options.clock.now()),
     })
     return { ...selected, recorded: recordedRuntime(selected.runtime, this.#state, this.#options.clock) }
-  }
-
-  async #makeDirectory(): Promise<string> {
-    const { dataDirectory } = this.#options
-    if (dataDirectory === undefined) return mkdtemp(join(tmpdir(), 'warmbox-emulator-'))
-    await mkdir(dataDirectory, { recursive: true })
-    return dataDirectory
   }
 
   #keep(work: Promise<void>): void {

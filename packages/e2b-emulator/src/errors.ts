@@ -3,13 +3,15 @@ export type EmulatorErrorCode =
   | 'UNSAFE_AS_ROOT'
   /** `runtime: 'real'` or `'unsafe-host'` was asked for and this machine cannot do it. */
   | 'RUNTIME_UNAVAILABLE'
+  /** The server could not listen: the port is taken, or this user may not use it. `cause` is the system's error. */
+  | 'PORT_UNAVAILABLE'
   /** An option has a value it may not have. */
   | 'INVALID_OPTION'
   /** Time can be moved only with a manual clock. */
   | 'CLOCK_NOT_MANUAL'
   /** Nothing with that id or reference exists in this emulator. */
   | 'UNKNOWN_TARGET'
-  /** The emulator was closed. */
+  /** The emulator was closed, and can only be looked back at. */
   | 'CLOSED'
 
 /** What the emulator's own interface throws; over the wire it answers as the platform does. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
 import { createChance, type Chance } from './chance.ts'
 import { systemClock, type Clock } from './clock.ts'
 import { isEnvdVersion, NEWEST_ENVD, type EnvdVersion } from './envd/index.ts'
@@ -30,7 +31,10 @@ export interface EmulatorOptions {
   readonly ids?: () => string
   /** The key clients must send. Default: a random one per emulator. */
   readonly apiKey?: string
-  /** Where uploads and images live. Default: a temporary directory, removed on close. A given one is left in place. */
+  /**
+   * Where directories for uploads and images are made, which the end of the emulator removes; this one stays. Default: the
+   * system's directory for temporary files.
+   */
   readonly dataDirectory?: string
   /** PEM certificates added to the CA bundle of the base image. Default: none. */
   readonly certificateAuthorities?: readonly string[]
@@ -49,8 +53,7 @@ export interface EmulatorOptions {
   readonly limits?: Partial<Limits>
 }
 
-export type ResolvedOptions = Required<Omit<EmulatorOptions, 'dataDirectory' | 'envdVersion' | 'limits' | 'seed'>> & {
-  readonly dataDirectory: string | undefined
+export type ResolvedOptions = Required<Omit<EmulatorOptions, 'envdVersion' | 'limits' | 'seed'>> & {
   readonly limits: Limits
   readonly chance: Chance
   readonly envdVersion: EnvdVersion
@@ -72,7 +75,7 @@ export function resolveOptions(options: EmulatorOptions): ResolvedOptions {
     ids: options.ids ?? (options.seed === undefined ? randomIdentifierSource : seededIdentifierSource(options.seed)),
     chance: createChance(options.seed),
     apiKey,
-    dataDirectory: options.dataDirectory,
+    dataDirectory: options.dataDirectory ?? tmpdir(),
     certificateAuthorities: Object.freeze([...(options.certificateAuthorities ?? [])]),
     faults: Object.freeze([...(options.faults ?? [])]),
     latency,

@@ -39,7 +39,7 @@ export interface Platform {
   /** Resolved on first use: probing the machine is work that construction must not do. */
   runtime(): Promise<Runtime>
   /** A directory of the host for uploads, made on first use. */
-  readonly dataDirectory: () => Promise<string>
+  uploadDirectory(): string
   /** The origin that uploads are sent to. */
   uploadOrigin(request: URL): string
   /** A sandbox is gone for good: whatever was kept for it can be forgotten. */

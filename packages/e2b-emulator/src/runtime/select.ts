@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { EmulatorError } from '../errors.ts'
 import type { RuntimeChoice } from '../options.ts'
 import type { Runtime } from './port.ts'
@@ -15,7 +14,7 @@ export interface SelectedRuntime {
 }
 
 export interface RuntimeSurroundings {
-  readonly dataDirectory: () => Promise<string>
+  readonly dataDirectory: string
   readonly certificateAuthorities: readonly string[]
   readonly now: () => Date
 }
@@ -27,7 +26,7 @@ export async function selectRuntime(choice: RuntimeChoice, around: RuntimeSurrou
     case 'scripted':
       return scripted('scripted was chosen', around)
     case 'unsafe-host': {
-      const runtime = createUnsafeHostRuntime(await runtimeOptions(around))
+      const runtime = createUnsafeHostRuntime(around)
       return { runtime, reason: runtime.description }
     }
     case 'real':
@@ -36,7 +35,7 @@ export async function selectRuntime(choice: RuntimeChoice, around: RuntimeSurrou
       if (probe.available) return real(around)
       if (choice === 'auto') return scripted(`this machine cannot isolate processes: ${probe.reason}`, around)
       throw new EmulatorError('RUNTIME_UNAVAILABLE', `the real runtime cannot work here: ${probe.reason}`, {
-        hint: "Use runtime: 'auto' to fall back to the scripted runtime.",
+        hint: 'Use the runtime "auto" to fall back to the scripted one.',
       })
     }
     default:
@@ -50,11 +49,6 @@ function scripted(why: string, { now }: RuntimeSurroundings): SelectedRuntime {
 }
 
 async function real(around: RuntimeSurroundings): Promise<SelectedRuntime> {
-  const runtime = await createRealRuntime(await runtimeOptions(around))
+  const runtime = await createRealRuntime(around)
   return { runtime, reason: runtime.description }
 }
-
-const runtimeOptions = async ({ dataDirectory, certificateAuthorities }: RuntimeSurroundings) => ({
-  dataDirectory: join(await dataDirectory(), 'runtime'),
-  certificateAuthorities,
-})

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { EmulatorError } from '../errors.ts'
 import type { PortConnection } from '../platform/traffic/port.ts'
 import { sendResponse, toRequest } from './node-http.ts'
 import { serveUpgrade } from './upgrade.ts'
@@ -37,12 +38,15 @@ export interface LoopbackCore {
 
 /**
  * Serves both planes on one port of 127.0.0.1. It executes commands, so other names for this machine are refused (a web
- * page could rebind its own name to it) and no CORS header is ever sent.
+ * page could rebind its own name to it) and no CORS header is ever sent. Rejects with `INVALID_OPTION` and `PORT_UNAVAILABLE`.
  */
 export async function listenOnLoopback(
   core: LoopbackCore,
   options: ListenOptions & { readonly apiKey: string },
 ): Promise<LoopbackServer> {
+  const { port: wanted = 0 } = options
+  if (!Number.isInteger(wanted) || wanted < 0 || wanted > 65_535)
+    throw new EmulatorError('INVALID_OPTION', `port must be a whole number from 0 to 65535, not ${String(wanted)}`)
   const server = createServer((incoming, outgoing) => void serve(core, incoming, outgoing))
   const tunnels = new Set<Duplex>()
   server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -54,9 +58,10 @@ export async function listenOnLoopback(
   // Streams of running commands have no upper bound.
   server.requestTimeout = 0
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port ?? 0, LOOPBACK, () => {
-      server.off('error', reject)
+    const refused = (cause: Error) => reject(portUnavailable(wanted, cause))
+    server.once('error', refused)
+    server.listen(wanted, LOOPBACK, () => {
+      server.off('error', refused)
       resolve()
     })
   })
@@ -73,6 +78,18 @@ export async function listenOnLoopback(
         for (const socket of tunnels) socket.destroy()
       }),
   }
+}
+
+const portUnavailable = (port: number, cause: Error) =>
+  new EmulatorError('PORT_UNAVAILABLE', `cannot listen on port ${port} of ${LOOPBACK}: ${refusalOf(cause)}`, {
+    hint: 'Use another port, or 0 for any that is free.',
+    cause,
+  })
+
+function refusalOf(cause: Error): string {
+  const code = 'code' in cause ? cause.code : undefined
+  if (code === 'EADDRINUSE') return 'something listens there already'
+  return code === 'EACCES' ? 'this user may not' : cause.message
 }
 
 const isNotRunning = (error: Error) => 'code' in error && error.code === 'ERR_SERVER_NOT_RUNNING'

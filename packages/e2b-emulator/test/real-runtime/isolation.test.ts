@@ -119,6 +119,8 @@ describeReal('what a machine can do to its host', () => {
       const machine = await bench().machine()
       const environment = await output(machine, 'cat /proc/[0-9]*/environ | tr "\\0" "\\n"', { user: 'root' })
       expect(environment).not.toContain('from the host')
+      expect(environment).not.toContain(bench().dataDirectory)
+      expect(await output(machine, 'tr "\\0" "\\n" </proc/1/environ | cut -d= -f1', { user: 'root' })).toBe('PATH')
       const descriptors = await output(machine, 'cd /proc/self/fd && echo *')
       // The fourth is the shell's own look at the directory.
       expect(descriptors).toBe('0 1 2 3')

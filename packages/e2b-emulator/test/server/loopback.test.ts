@@ -125,6 +125,25 @@ describe('the loopback server', () => {
   })
 })
 
+describe('listen', () => {
+  test('on a port that is taken is an error of the emulator with its cause', async () => {
+    const { connection, emulator } = await startEmulator()
+    const port = Number(new URL(connection.apiUrl).port)
+    await expect(emulator.listen({ port })).rejects.toMatchObject({
+      name: 'EmulatorError',
+      code: 'PORT_UNAVAILABLE',
+      message: `cannot listen on port ${port} of 127.0.0.1: something listens there already`,
+      hint: expect.stringContaining('another port'),
+      cause: { code: 'EADDRINUSE' },
+    })
+  })
+
+  test.each([-1, 65_536, 1.5, Number.NaN])('refuses %d', async (port) => {
+    const { emulator } = await startEmulator()
+    await expect(emulator.listen({ port })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  })
+})
+
 describe('close', () => {
   test('cancels running builds, ends sandboxes and frees the port', async () => {
     const slow = gate('slow')
@@ -147,13 +166,38 @@ describe('close', () => {
     ).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   })
 
-  test('may be called again, and nothing is answered afterwards', async () => {
+  test('may be called again; then only records are told, and everything else is refused', async () => {
+    const { emulator } = await startEmulator()
+    const withdraw = emulator.control.fault({ match: {}, effect: { kind: 'reset' } })
+    await emulator.close()
+    await emulator.close()
+    const { control } = emulator
+    const closed = expect.objectContaining({ name: 'EmulatorError', code: 'CLOSED' })
+    const url = 'http://localhost/v2/sandboxes'
+    await expect(emulator.handle(new Request(url))).rejects.toEqual(closed)
+    await expect(emulator.fetch(url)).rejects.toEqual(closed)
+    await expect(emulator.ready()).rejects.toEqual(closed)
+    await expect(emulator.listen()).rejects.toEqual(closed)
+    await expect(control.advance(1)).rejects.toEqual(closed)
+    await expect(control.filesystemOf('base')).rejects.toEqual(closed)
+    expect(() => control.failNextBuild()).toThrow(closed)
+    expect(() => control.finishNextCancelledBuild()).toThrow(closed)
+    expect(() => control.restartApi()).toThrow(closed)
+    expect(() => control.fault({ match: {}, effect: { kind: 'reset' } })).toThrow(closed)
+    expect(() => control.dropStreams()).toThrow(closed)
+    expect(() => control.addForeignTemplate({ name: 'x', namespace: null, public: true })).toThrow(closed)
+    expect([control.sandboxes(), control.requests]).toEqual([[], []])
+    expect([control.templates(), control.builds()].map(({ length }) => length)).toEqual([1, 1])
+    withdraw()
+  })
+
+  test('refuses a listen that is under way, and serves nothing', async () => {
     const emulator = createEmulator({ runtime: 'scripted' })
+    const listening = emulator.listen()
+    const ready = emulator.ready()
     await emulator.close()
-    await emulator.close()
-    await expect(emulator.handle(new Request('http://localhost/v2/sandboxes'))).rejects.toMatchObject({
-      code: 'CLOSED',
-    })
+    await expect(listening).rejects.toMatchObject({ code: 'CLOSED' })
+    await ready
   })
 
   test('of one server leaves the emulator and its other servers running', async () => {

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Machine, Runtime } from '../../src/runtime/port.ts'
 import { createUnsafeHostRuntime } from '../../src/runtime/unsafe-host/index.ts'
+import { startBuild, startCommandLine } from '../support/command-line.ts'
 import { eventually, hostProcesses, isRoot, output, run, streamOf, textOf } from '../real-runtime/support.ts'
 
 const hostProgram = fileURLToPath(new URL('fixtures/host.ts', import.meta.url))
@@ -183,5 +184,17 @@ describe.skipIf(isRoot)(
         }
       },
     )
+
+    test('SIGKILL of the command line in the middle of a build leaves its temporary directory empty', async () => {
+      const { child, temporary, ended, connection, expectNothingLeft } = await startCommandLine('--unsafe-host')
+      const seconds = marker()
+      await startBuild(await connection(), `sleep ${seconds}`)
+      await eventually(() => sleepers(seconds).length, 1)
+      expect(readdirSync(temporary)).toHaveLength(2)
+      child.kill('SIGKILL')
+      await ended
+      await expectNothingLeft()
+      expect(hostProcesses(seconds)).toEqual([])
+    })
   },
 )

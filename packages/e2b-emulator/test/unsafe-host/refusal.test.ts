@@ -17,6 +17,8 @@ test.skipIf(!isRoot)('an emulator of root refuses it, and so does the command li
   const { written, ended } = await startCommandLine('--unsafe-host')
   expect(await ended).toEqual([1, null])
   expect(written.stderr).toContain('does not run as root')
+  // What helps is said in words that fit options and arguments alike.
+  expect(written.stderr).toContain('use the runtime "real"')
 })
 
 test('it has a flag of its own: no value of --runtime names it, and none goes with it', async () => {

@@ -36,7 +36,7 @@ export async function receiveUpload(platform: Platform, hash: string, request: R
   const expires = Number(new URL(request.url).searchParams.get('expires'))
   if (!(platform.clock.now() < expires)) throw forbidden('the upload link has expired')
   if (request.body === null) throw badRequest('an upload needs a body')
-  const file = join(await platform.dataDirectory(), `${hash}.tar.gz`)
+  const file = join(platform.uploadDirectory(), `${hash}.tar.gz`)
   const partial = `${file}.${platform.identifiers.sandbox()}`
   await pipeline(bodyStream(request.body), createWriteStream(partial), { signal: request.signal })
   await rename(partial, file)

@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { claimDirectory } from '../own-directory.ts'
 import { findOnHost, runTool } from './commands.ts'
 import { stage, type Storage } from './mount-plan.ts'
 import { refusalHints } from './refusal-hints.ts'
 import { probeScript, unshareMachine } from './scripts.ts'
-import { startJanitor } from './janitor.ts'
+import { startRemoval } from './janitor.ts'
 import { createUserNamespace, type UserNamespace } from './user-namespace.ts'
 
 export type NamespaceProbe =
@@ -51,7 +51,19 @@ function readOrUndefined(path: string): string | undefined {
   }
 }
 
-const requiredTools = ['bash', 'cp', 'mount', 'nsenter', 'pivot_root', 'rm', 'setpriv', 'tar', 'umount', 'unshare']
+const requiredTools = [
+  'bash',
+  'cp',
+  'env',
+  'mount',
+  'nsenter',
+  'pivot_root',
+  'rm',
+  'setpriv',
+  'tar',
+  'umount',
+  'unshare',
+]
 
 const filesChoice: Readonly<Record<Storage, string>> = {
   overlay: 'overlay layers over a base image and the host’s read-only programs',
@@ -70,9 +82,9 @@ export function describeChoice(storage: Storage, singleUser: boolean): string {
 
 /** What a directory can carry, found by mounting it. Rejects when namespaces do not work at all. */
 export async function probeStorage(dataDirectory: string, userNamespace: UserNamespace): Promise<Storage> {
-  mkdirSync(dataDirectory, { recursive: true })
-  const directory = mkdtempSync(join(dataDirectory, 'probe-'))
-  const janitor = startJanitor(directory, userNamespace)
+  const { path: directory, janitor } = claimDirectory(dataDirectory, 'warmbox-probe-', (path) =>
+    startRemoval(path, userNamespace),
+  )
   try {
     userNamespace.own(directory, 0)
     const proc = `proc ${stage}/proc proc nosuid,nodev,noexec 0 0`

@@ -68,7 +68,8 @@ done
   echo mounted
 } &
 cd /
-exec setpriv --inh-caps -all --bounding-set ${['-all', ...keptCapabilities.map((name) => `+${name}`)].join(',')} \\
+# With an environment of its own: this one tells where the host keeps the machine.
+exec env -i PATH="$PATH" setpriv --inh-caps -all --bounding-set ${['-all', ...keptCapabilities.map((name) => `+${name}`)].join(',')} \\
   bash --norc -c 'echo init; exec >/dev/null; (exec -a warmbox-machine /proc/self/fd/${nodeFd} --input-type=commonjs -); exit $?' \\
   ${orderFd}<&-
 `
@@ -153,15 +154,4 @@ printf '%s\\n' "$2" >"$1/fstab"
 mount --all --fstab "$1/fstab"
 cd ${stage}
 pivot_root . .
-`
-
-/** Waits until the process that holds the other end of its input is gone, then removes the directory given. */
-export const janitorScript = `
-trap '' INT TERM HUP
-read -r _
-for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-  rm -rf -- "$1" 2>/dev/null && exit 0
-  sleep 0.1
-done
-rm -rf -- "$1"
 `

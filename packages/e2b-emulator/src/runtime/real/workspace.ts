@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, openSync, closeSync, realpathSync } from 'node:fs'
+import { mkdirSync, openSync, closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { claimDirectory } from '../own-directory.ts'
 import { runTool } from './commands.ts'
-import { startJanitor } from './janitor.ts'
+import { startRemoval } from './janitor.ts'
 import { createMountPlan, type MountPlan, type Storage } from './mount-plan.ts'
 import { readHostLayout, type HostLayout } from './trees.ts'
 import type { UserNamespace } from './user-namespace.ts'
@@ -45,11 +46,11 @@ export interface WorkspaceOptions {
 
 export function createWorkspace(options: WorkspaceOptions): Workspace {
   const { dataDirectory, storage, userNamespace, availableMemory } = options
-  mkdirSync(dataDirectory, { recursive: true })
-  const directory = mkdtempSync(join(realpathSync(dataDirectory), 'runtime-'))
+  const { path: directory, janitor } = claimDirectory(dataDirectory, 'warmbox-runtime-', (path) =>
+    startRemoval(path, userNamespace),
+  )
   // The machines' root must be able to work here; it need not be able to walk the path that leads here.
   userNamespace.own(directory, 0)
-  const janitor = startJanitor(directory, userNamespace)
   // What overlays take where they want one more lower directory than there is.
   mkdirSync(join(directory, 'empty'))
   const layout = readHostLayout()

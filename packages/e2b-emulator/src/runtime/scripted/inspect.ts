@@ -1,12 +1,14 @@
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createOwnDirectory } from '../own-directory.ts'
 import type { MountedImage } from '../port.ts'
 import type { FileTree } from './file-tree.ts'
 
 /** Writes a tree below a fresh temporary directory, for those who search it with tools that need real files. */
 export async function writeTree(tree: FileTree): Promise<MountedImage> {
-  const directory = await mkdtemp(join(tmpdir(), 'warmbox-scripted-'))
+  const own = createOwnDirectory(tmpdir(), 'warmbox-scripted-')
+  const directory = own.path
   for (const [path, node] of tree.entries()) {
     const target = join(directory, path)
     switch (node.kind) {
@@ -22,5 +24,5 @@ export async function writeTree(tree: FileTree): Promise<MountedImage> {
         break
     }
   }
-  return { directory, release: () => rm(directory, { recursive: true, force: true }) }
+  return { directory, release: () => own.remove() }
 }

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { claimDirectory } from '../own-directory.ts'
 import { runTool } from '../real/commands.ts'
-import { startJanitor } from './janitor.ts'
+import { startKillerAndRemoval } from './janitor.ts'
 
 /** Where images and machines lie, for this user alone. */
 export interface PrivateDirectory {
@@ -23,11 +22,10 @@ export interface PrivateDirectory {
 export const machineVariable = 'WARMBOX_MACHINE'
 
 export function createPrivateDirectory(dataDirectory: string): PrivateDirectory {
-  mkdirSync(dataDirectory, { recursive: true })
-  const path = mkdtempSync(join(realpathSync(dataDirectory), 'unsafe-host-'))
-  chmodSync(path, 0o700)
   const marker = `${machineVariable}=${randomUUID()}/`
-  const janitor = startJanitor({ environment: marker, directory: path })
+  const { path, janitor } = claimDirectory(dataDirectory, 'warmbox-unsafe-host-', (directory) =>
+    startKillerAndRemoval({ environment: marker, directory }),
+  )
   const leaving = new Set<Promise<unknown>>()
   let next = 0
   let closing = false

@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, realpathSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { removalOf, startJanitor, type Janitor } from './janitor.ts'
+
+/** A directory on the host that does not outlive this process, however that ends. */
+export interface OwnDirectory {
+  readonly path: string
+  remove(): Promise<void>
+}
+
+/** Makes one in `parent`, for this user alone. Throws the system's error where that cannot be. */
+export function createOwnDirectory(parent: string, prefix: string): OwnDirectory {
+  const { path, janitor } = claimDirectory(parent, prefix, (directory) => startJanitor(removalOf(directory)))
+  return {
+    path,
+    async remove() {
+      await rm(path, { recursive: true, force: true })
+      // Where it could not be started, there was none to clean up after a crash; now nothing is left to clean up.
+      await janitor.dismiss().catch(() => undefined)
+    },
+  }
+}
+
+/** Makes a directory with a name of its own in `parent`, and `parent` too, and has a janitor in wait before it is there. */
+export function claimDirectory(
+  parent: string,
+  prefix: string,
+  start: (directory: string) => Janitor,
+): { readonly path: string; readonly janitor: Janitor } {
+  mkdirSync(parent, { recursive: true })
+  const path = join(realpathSync(parent), `${prefix}${randomUUID()}`)
+  const janitor = start(path)
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    janitor.dismiss().catch(() => undefined)
+    throw error
+  }
+  return { path, janitor }
+}
