@@ -49,8 +49,10 @@ export interface Machine {
   resume(): Promise<void>
   /** The machine's file system as a new image. The machine goes on. */
   snapshot(): Promise<ImageId>
-  /** Ends every process and drops the writable layer. */
+  /** Ends every process and drops the writable layer, of a machine that ended by itself too. */
   destroy(): Promise<void>
+  /** Resolves when the machine has ended, on request or by itself; every call is then refused with `gone`. Never rejects. */
+  readonly ended: Promise<void>
   /** Connects to a TCP port on which a process of this machine listens; rejects with `port-closed` where none does. */
   connect(port: number): Promise<Duplex>
   /** Measured now; undefined where no process runs that could be measured. Rejects with `gone` after the end. */

@@ -1,13 +1,16 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { Sandbox, SandboxNotFoundError } from 'e2b'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Machine } from '../../src/runtime/port.ts'
 import { createRealRuntime } from '../../src/runtime/real/index.ts'
+import { startBuild, startCommandLine } from '../support/command-line.ts'
+import { startEmulator } from '../support/emulator.ts'
 import {
   describeReal,
   eventually,
@@ -132,9 +135,16 @@ describeReal('the life of a machine', () => {
     const running = await victim.spawn({ command: 'sleep', args: ['1000'], user: 'user', env: {}, stdin: false })
     await killAllInside(victim)
     expect(await running.exit).toMatchObject({ exitCode: -1 })
+    await victim.ended
     await expect(run(victim, 'true')).rejects.toMatchObject({ code: 'gone' })
     expect(await output(other, 'echo fine')).toBe('fine')
     await victim.destroy()
+  })
+
+  test('no name that commands give to their programs is that of the one that keeps the machine', async () => {
+    const machine = await bench().shared()
+    const names = await output(machine, 'cat /proc/[0-9]*/comm', { user: 'root' })
+    expect(new Set(names.split('\n'))).toEqual(new Set(['bash', 'cat', 'warmbox-machine']))
   })
 
   test('a port inside is reached, and one where nothing listens is refused', async () => {
@@ -168,6 +178,26 @@ describeReal('the life of a machine', () => {
 
   test('an image that is not there is refused', async () => {
     await expect(bench().machine('image-of-nobody')).rejects.toMatchObject({ code: 'not-found' })
+  })
+})
+
+describeReal('a sandbox whose machine was ended from inside', () => {
+  test('is gone, with its files, and so is what it counted for [L43]', async () => {
+    const dataDirectory = mkdtempSync(join(tmpdir(), 'warmbox-real-'))
+    onTestFinished(() => rmSync(dataDirectory, { recursive: true, force: true }))
+    const { connection, emulator } = await startEmulator({ runtime: 'real', dataDirectory })
+    const sandbox = await Sandbox.create('base', connection)
+    const content = `content ${marker()}`
+    await sandbox.files.write('note', content)
+    const holders = () => spawnSync('grep', ['-rl', content, dataDirectory], { encoding: 'utf8' }).stdout
+    await Promise.allSettled([sandbox.commands.run('kill -9 -1', { user: 'root' })])
+    await expect.poll(() => emulator.control.sandboxes()).toEqual([])
+    expect(await sandbox.isRunning()).toBe(false)
+    await expect(sandbox.getInfo()).rejects.toBeInstanceOf(SandboxNotFoundError)
+    await expect(sandbox.commands.run('true')).rejects.toBeInstanceOf(SandboxNotFoundError)
+    await eventually(holders, '')
+    const other = await Sandbox.create('base', connection)
+    expect((await other.commands.run('echo fine')).stdout).toBe('fine\n')
   })
 })
 
@@ -220,6 +250,25 @@ describeReal('the end of a runtime', () => {
       }
     },
     180_000,
+  )
+
+  test.each(['before the first machine', 'in the middle of a build'])(
+    'SIGKILL of the command line %s leaves its temporary directory empty',
+    async (moment) => {
+      const { child, temporary, ended, connection, expectNothingLeft } = await startCommandLine('--runtime', 'real')
+      const target = await connection()
+      const seconds = marker()
+      if (moment === 'in the middle of a build') {
+        await startBuild(target, `sleep ${seconds}`)
+        await expect.poll(() => hostProcesses(seconds).length, { timeout: 60_000 }).toBeGreaterThan(0)
+      }
+      expect(readdirSync(temporary)).not.toEqual([])
+      child.kill('SIGKILL')
+      await ended
+      await expectNothingLeft()
+      await eventually(() => hostProcesses(temporary), [])
+      expect(hostProcesses(seconds)).toEqual([])
+    },
   )
 
   test('an idle runtime does not keep its process alive, and cleans up when it ends', async () => {

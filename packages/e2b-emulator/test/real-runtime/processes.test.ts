@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { SpawnOptions } from '../../src/runtime/port.ts'
-import { deferred } from '../../src/runtime/real/deferred.ts'
+import { deferred } from '../../src/runtime/deferred.ts'
 import { describeReal, isRoot, output, run, useRuntime } from './support.ts'
 
 const plain: Omit<SpawnOptions, 'command' | 'args'> = { user: 'user', env: {}, stdin: false }

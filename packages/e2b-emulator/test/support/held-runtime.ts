@@ -30,6 +30,7 @@ export function createHeldRuntime(...[options]: Parameters<typeof createScripted
   const held = (machine: Machine): Machine => ({
     id: machine.id,
     confined: machine.confined,
+    ended: machine.ended,
     files: machine.files,
     spawn: (spawned) => machine.spawn(spawned),
     connect: (port) => machine.connect(port),

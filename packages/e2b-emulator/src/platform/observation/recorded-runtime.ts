@@ -82,6 +82,10 @@ class RecordedMachine implements Machine {
     this.#life('stopped', false)
   }
 
+  get ended(): Promise<void> {
+    return this.#machine.ended
+  }
+
   connect(port: number) {
     return this.#machine.connect(port)
   }

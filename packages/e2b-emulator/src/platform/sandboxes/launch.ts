@@ -5,7 +5,7 @@ import type { Platform } from '../platform.ts'
 import type { PausedPhase, SandboxRecord, SandboxTraits } from '../state.ts'
 import { assertEnvd } from '../templates/envd-version.ts'
 import { bootMachine } from './boot.ts'
-import { resumeSandbox, runningPhase } from './lifecycle.ts'
+import { endWith, resumeSandbox, runningPhase } from './lifecycle.ts'
 
 /** Boots a sandbox over an image and registers it once it runs. 429 at the limit of the plan. */
 export async function launchSandbox(
@@ -32,6 +32,7 @@ export async function launchSandbox(
       stored: undefined,
     }
     platform.state.sandboxes.set(id, sandbox)
+    endWith(platform, id, machine)
     return sandbox
   } finally {
     release()

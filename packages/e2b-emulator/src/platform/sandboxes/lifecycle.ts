@@ -8,6 +8,9 @@ import type { PausedPhase, RunningPhase, SandboxRecord, SettledPhase, Transition
 import { bootMachine, rebootMachine } from './boot.ts'
 import { isTransition, settle, transition } from './transition.ts'
 
+/** Why a sandbox ends. */
+type EndCause = 'request' | 'timeout' | 'loss'
+
 /** A running phase whose end is scheduled. */
 export function runningPhase(
   platform: Platform,
@@ -30,6 +33,26 @@ export function reschedule(platform: Platform, sandbox: SandboxRecord, phase: Ru
     ...runningPhase(platform, sandbox.id, { machine, since, endAt: Math.min(endAt, latest) }),
     traffic,
   }
+}
+
+/** Ends the sandbox when its machine ends by itself. Called once for each machine that a sandbox gets. */
+export function endWith(platform: Platform, sandboxId: string, machine: Machine): void {
+  void machine.ended.then(() => platform.background(lose(platform, sandboxId, machine)))
+}
+
+/** The platform finds out that a machine is gone, whatever its sandbox was doing, and the sandbox is gone with it. */
+async function lose(platform: Platform, sandboxId: string, machine: Machine): Promise<void> {
+  const sandbox = platform.state.sandboxes.get(sandboxId)
+  if (sandbox === undefined) return
+  const phase = await settle(sandbox)
+  if (phase.name === 'killing' || machineOf(phase) !== machine) return
+  // Nobody waits to be told; what could not be removed now goes with the emulator.
+  await killSandbox(platform, sandbox, 'loss').catch(() => undefined)
+}
+
+function machineOf(phase: SettledPhase): Machine | undefined {
+  if (phase.name === 'running') return phase.machine
+  return phase.kept.kind === 'memory' ? phase.kept.machine : undefined
 }
 
 /** What the timeout does. It waits for a transition that is under way, and finds that it came too early where the end has moved. */
@@ -96,6 +119,7 @@ export function resumeSandbox(
 ): Promise<void> {
   return transition(sandbox, 'resuming', phase, async () => {
     const machine = await wake(platform, sandbox, phase, options.keepMemory)
+    if (machine !== machineOf(phase)) endWith(platform, sandbox.id, machine)
     const since = platform.clock.now()
     const endAt = since + options.timeoutSeconds * 1000
     return { phase: runningPhase(platform, sandbox.id, { machine, since, endAt }), result: undefined }
@@ -168,14 +192,10 @@ export function checkpoint(platform: Platform, sandbox: SandboxRecord, purpose: 
 }
 
 /**
- * Ends a sandbox in any phase; look-ups do not find it from the first moment. A sandbox that ended by its timeout comes
- * back as paused where a state of it is stored: only a request forgets that.
+ * Ends a sandbox in any phase; look-ups do not find it from the first moment. A sandbox that its timeout or the loss of
+ * its machine ended comes back as paused where a state of it is stored: only a request forgets that.
  */
-export async function killSandbox(
-  platform: Platform,
-  sandbox: SandboxRecord,
-  cause: 'request' | 'timeout',
-): Promise<void> {
+export async function killSandbox(platform: Platform, sandbox: SandboxRecord, cause: EndCause): Promise<void> {
   const { phase } = sandbox
   if (phase.name !== 'killing') {
     const settled = end(platform, sandbox, phase, cause)
@@ -191,7 +211,7 @@ async function end(
   platform: Platform,
   sandbox: SandboxRecord,
   phase: SettledPhase | TransitionPhase,
-  cause: 'request' | 'timeout',
+  cause: EndCause,
 ): Promise<void> {
   const origin = isTransition(phase) ? phase.from : phase
   if (origin.name === 'running') leave(origin)
@@ -200,7 +220,7 @@ async function end(
   } finally {
     platform.sandboxEnded(sandbox.id)
     const { stored } = sandbox
-    if (cause === 'timeout' && stored !== undefined) {
+    if (cause !== 'request' && stored !== undefined) {
       sandbox.stored = undefined
       sandbox.phase = { name: 'paused', pausedAt: stored.storedAt, kept: { kind: 'stored', image: stored.image } }
     } else {

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { deferred } from '../deferred.ts'
 import { RuntimeError } from '../port.ts'
 import type { AgentCalls, AgentEvent, AgentMethod, AgentReply } from './agent/contract.ts'
 import { createProtocol, type Frame, type FrameKind, type SendWindow } from './agent/protocol.ts'
@@ -31,6 +32,7 @@ export class MachineChannel {
   readonly #protocol = createProtocol()
   readonly #socket: Duplex & { ref?(): void; unref?(): void }
   readonly #calls = new Map<number, OpenCall>()
+  readonly #ended = deferred<void>()
   #nextCall = 1
   #closed = false
 
@@ -53,6 +55,11 @@ export class MachineChannel {
   /** True once the program inside is gone. */
   get closed(): boolean {
     return this.#closed
+  }
+
+  /** Resolves when the program inside is gone. */
+  get ended(): Promise<void> {
+    return this.#ended.promise
   }
 
   get chunkBytes(): number {
@@ -119,6 +126,7 @@ export class MachineChannel {
   close(): void {
     if (this.#closed) return
     this.#closed = true
+    this.#ended.resolve()
     this.#socket.destroy()
     const open = [...this.#calls.values()]
     this.#calls.clear()

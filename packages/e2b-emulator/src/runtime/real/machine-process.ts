@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { RuntimeError, type MachineProcess, type ProcessExit, type ProcessOutput, type SpawnOptions } from '../port.ts'
 import type { MachineChannel } from './channel.ts'
-import { deferred } from './deferred.ts'
+import { deferred } from '../deferred.ts'
 
 type OutputListener = (output: ProcessOutput) => void | Promise<void>
 

@@ -64,6 +64,10 @@ export class RealMachine implements Machine {
     }
   }
 
+  get ended(): Promise<void> {
+    return this.#channel.ended
+  }
+
   destroy(): Promise<void> {
     this.#ending ??= this.#body.discard()
     return this.#ending

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { deferred } from '../deferred.ts'
 import { RuntimeError, type ImageId, type Machine, type MachineProcess, type SpawnOptions } from '../port.ts'
 import { BUILTIN_COMMANDS } from './builtins.ts'
 import { commandText, findCommand, type ScriptedCommand } from './commands.ts'
@@ -26,6 +27,7 @@ export class ScriptedMachine implements Machine {
   readonly files: ScriptedFiles
   readonly #options: ScriptedMachineOptions
   readonly #running = new Set<ScriptedProcess>()
+  readonly #over = deferred<void>()
   #nextPid = 1000
   #paused = false
 
@@ -93,6 +95,12 @@ export class ScriptedMachine implements Machine {
     await Promise.all(running.map((child) => child.signal('SIGKILL')))
     await Promise.all(running.map((child) => child.exit))
     this.#options.ended()
+    this.#over.resolve()
+  }
+
+  /** Nothing but a request ends one. */
+  get ended(): Promise<void> {
+    return this.#over.promise
   }
 
   /** There is no process to measure. */

@@ -16,6 +16,7 @@ export function below(root: string, machine: Machine): Machine {
     resume: () => machine.resume(),
     snapshot: () => machine.snapshot(),
     destroy: () => machine.destroy(),
+    ended: machine.ended,
     connect: (port) => machine.connect(port),
     usage: () => machine.usage(),
   }

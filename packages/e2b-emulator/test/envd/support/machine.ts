@@ -25,6 +25,7 @@ export async function createTestMachine(options: {
     resume: () => machine.resume(),
     snapshot: () => machine.snapshot(),
     destroy: () => machine.destroy(),
+    ended: machine.ended,
     connect: (port) => machine.connect(port),
     usage: () => machine.usage(),
   }

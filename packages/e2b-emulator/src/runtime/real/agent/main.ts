@@ -74,6 +74,8 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
   const usage = parts.createUsage(settings, population)
   const watching = parts.createWatching(failures)
   process.umask(0o022)
+  // Its short name too, so that a command that kills every Node by name does not mean this one.
+  process.title = 'warmbox-machine'
 
   const socket = new Socket({ fd: channel })
   const handlers = new Map<number, (frame: Frame) => void>()
