@@ -9,7 +9,7 @@ import { Sandbox, SandboxNotFoundError } from 'e2b'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Machine } from '../../src/runtime/port.ts'
 import { createRealRuntime } from '../../src/runtime/real/index.ts'
-import { startBuild, startCommandLine } from '../support/command-line.ts'
+import { startBuild, startCommandLine, type CommandLine } from '../support/command-line.ts'
 import { startEmulator } from '../support/emulator.ts'
 import {
   describeReal,
@@ -252,24 +252,26 @@ describeReal('the end of a runtime', () => {
     180_000,
   )
 
-  test.each(['before the first machine', 'in the middle of a build'])(
-    'SIGKILL of the command line %s leaves its temporary directory empty',
-    async (moment) => {
-      const { child, temporary, ended, connection, expectNothingLeft } = await startCommandLine('--runtime', 'real')
-      const target = await connection()
-      const seconds = marker()
-      if (moment === 'in the middle of a build') {
-        await startBuild(target, `sleep ${seconds}`)
-        await expect.poll(() => hostProcesses(seconds).length, { timeout: 60_000 }).toBeGreaterThan(0)
-      }
-      expect(readdirSync(temporary)).not.toEqual([])
-      child.kill('SIGKILL')
-      await ended
-      await expectNothingLeft()
-      await eventually(() => hostProcesses(temporary), [])
-      expect(hostProcesses(seconds)).toEqual([])
-    },
-  )
+  test.each<[string, (line: CommandLine, seconds: string) => Promise<void>]>([
+    ['at its first trace', ({ temporary }) => eventually(() => readdirSync(temporary).length > 0, true, 1)],
+    ['before the first machine', async ({ connection }) => void (await connection())],
+    [
+      'in the middle of a build',
+      async ({ connection }, seconds) => {
+        await startBuild(await connection(), `sleep ${seconds}`)
+        await eventually(() => hostProcesses(seconds).length > 0, true)
+      },
+    ],
+  ])('SIGKILL of the command line %s leaves its temporary directory empty', async (_moment, reach) => {
+    const line = await startCommandLine('--runtime', 'real')
+    const seconds = marker()
+    await reach(line, seconds)
+    line.child.kill('SIGKILL')
+    await line.ended
+    await line.expectNothingLeft()
+    await eventually(() => hostProcesses(line.temporary), [])
+    expect(hostProcesses(seconds)).toEqual([])
+  })
 
   test('an idle runtime does not keep its process alive, and cleans up when it ends', async () => {
     const dataDirectory = mkdtempSync(join(tmpdir(), 'warmbox-real-'))

@@ -127,9 +127,13 @@ export function processesOf(userNamespace: string): number[] {
   return processIds().filter((pid) => readOr(() => userNamespaceOf(pid)) === userNamespace)
 }
 
-/** Polls until `read` answers `expected`. */
-export const eventually = async <Value>(read: () => Value | Promise<Value>, expected: Value): Promise<void> => {
-  await vi.waitFor(async () => expect(await read()).toEqual(expected), { timeout: 60_000, interval: 50 })
+/** Polls until `read` answers `expected`, every `interval` milliseconds. */
+export const eventually = async <Value>(
+  read: () => Value | Promise<Value>,
+  expected: Value,
+  interval = 50,
+): Promise<void> => {
+  await vi.waitFor(async () => expect(await read()).toEqual(expected), { timeout: 60_000, interval })
 }
 
 const processIds = () =>

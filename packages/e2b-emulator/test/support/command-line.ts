@@ -44,6 +44,8 @@ export async function startCommandLine(...args: string[]) {
   return { child, written, temporary, ended, variables, connection, expectNothingLeft }
 }
 
+export type CommandLine = Awaited<ReturnType<typeof startCommandLine>>
+
 /** Starts a build that uploads a file and then runs `command`, which is not to end; resolves once the build has begun. */
 export async function startBuild(connection: { readonly apiUrl: string; readonly apiKey: string }, command: string) {
   const fileContextPath = await mkdtemp(join(tmpdir(), 'emulator-context-'))

@@ -1,16 +1,9 @@
 import { join } from 'node:path'
-import {
-  RuntimeError,
-  type ImageId,
-  type Machine,
-  type MachineOptions,
-  type MountedImage,
-  type Runtime,
-} from '../port.ts'
+import type { ImageId, Machine, MachineOptions, MountedImage, Runtime } from '../port.ts'
+import { ProcessRuntime } from '../process-runtime.ts'
 import { writeBaseImage } from './base-image.ts'
 import { ImageStore } from './image-store.ts'
 import { copyFiles } from './machine-boot.ts'
-import { RealMachine } from './machine.ts'
 import { baseLayer, type Storage } from './mount-plan.ts'
 import { describeChoice, probeStorage } from './probe.ts'
 import { flattenScript, inspectScript } from './scripts.ts'
@@ -68,53 +61,26 @@ export async function createRealRuntime(options: RealRuntimeOptions): Promise<Ru
   }
 }
 
-class RealRuntime implements Runtime {
+class RealRuntime extends ProcessRuntime {
   readonly kind = 'real'
-  readonly description: string
   readonly #workspace: Workspace
-  readonly #images: ImageStore
   readonly #standby: Standby
-  readonly #booting = new Set<Promise<Machine>>()
-  readonly #machines = new Set<Machine>()
   readonly #layerLimit: number
-  #baseImage: ImageId | undefined
-  #closing: Promise<void> | undefined
 
   constructor(workspace: Workspace, description: string, layerLimit: number) {
-    this.#layerLimit = layerLimit
-    this.description = description
+    super(description, new ImageStore((layer) => workspace.discard(layer)))
     this.#workspace = workspace
-    this.#images = new ImageStore((layer) => workspace.discard(layer))
-    this.#standby = new Standby(workspace, this.#images)
+    this.#standby = new Standby(workspace, this.images)
+    this.#layerLimit = layerLimit
   }
 
-  async baseImage(_image: string): Promise<ImageId> {
-    this.#assertOpen()
-    // Held by its own acquisition, so that an image of this name can be deleted and asked for again.
-    this.#baseImage ??= this.#images.add([baseLayer])
-    return this.#baseImage
-  }
-
-  async createMachine(image: ImageId, options: MachineOptions): Promise<Machine> {
-    this.#assertOpen()
-    const created = this.#boot(image, options)
-    this.#booting.add(created)
-    try {
-      return await created
-    } finally {
-      this.#booting.delete(created)
-    }
-  }
-
-  async deleteImage(image: ImageId): Promise<void> {
-    if (image === this.#baseImage) this.#baseImage = undefined
+  override async deleteImage(image: ImageId): Promise<void> {
     this.#standby.forget(image)
-    this.#images.delete(image)
+    await super.deleteImage(image)
   }
 
-  async inspectImage(image: ImageId): Promise<MountedImage> {
-    this.#assertOpen()
-    const held = this.#images.acquire(image)
+  protected override async inspect(image: ImageId): Promise<MountedImage> {
+    const held = this.images.acquire(image)
     const name = this.#workspace.allocate('inspection')
     try {
       await this.#show(held.layers, name)
@@ -127,27 +93,26 @@ class RealRuntime implements Runtime {
     }
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#end()
-    return this.#closing
-  }
-
-  async #boot(image: ImageId, { hostname, id, purpose }: MachineOptions): Promise<Machine> {
+  protected override async boot(image: ImageId, { hostname, id, purpose }: MachineOptions): Promise<Machine> {
     // Of a build's layer there is one machine; of a finished image there will be more.
     const booted = await this.#standby.boot(image, hostname, purpose !== 'build')
-    const machine: Machine = new RealMachine(id, {
+    return this.keep(id, {
       channel: booted.vessel.channel,
       copyFiles: async () => {
         const layer = await copyFiles(this.#workspace, booted)
-        return this.#images.add(await this.#stack(layer, booted.image.layers))
+        return this.images.add(await this.#stack(layer, booted.image.layers))
       },
-      discard: async () => {
-        await booted.discard()
-        this.#machines.delete(machine)
-      },
+      discard: () => booted.discard(),
     })
-    this.#machines.add(machine)
-    return machine
+  }
+
+  protected override stop(): Promise<void> {
+    this.#workspace.abandon()
+    return this.#standby.close()
+  }
+
+  protected override removeFiles(): Promise<void> {
+    return this.#workspace.close()
   }
 
   /** The layers of an image that has one more on top. */
@@ -171,22 +136,5 @@ class RealRuntime implements Runtime {
       await this.#workspace.runInside(['cp', '-a', `${layer}/r`, name])
       if (layer !== baseLayer) await this.#workspace.runInside(['cp', '-a', '-T', `${layer}/l`, `${name}/usr/local`])
     }
-  }
-
-  async #end(): Promise<void> {
-    // Whoever asked for those is told how that went.
-    await Promise.allSettled(this.#booting)
-    this.#workspace.abandon()
-    const ended = await Promise.allSettled([
-      this.#standby.close(),
-      ...[...this.#machines].map((machine) => machine.destroy()),
-    ])
-    await this.#workspace.close()
-    const failed = ended.find((result) => result.status === 'rejected')
-    if (failed !== undefined) throw failed.reason
-  }
-
-  #assertOpen(): void {
-    if (this.#closing !== undefined) throw new RuntimeError('gone', 'the runtime was closed')
   }
 }

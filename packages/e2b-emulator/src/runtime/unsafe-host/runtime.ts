@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { RuntimeError, type ImageId, type Machine, type MachineOptions, type Runtime } from '../port.ts'
+import type { ImageId, Machine, MachineOptions, MountedImage, Runtime } from '../port.ts'
+import { ProcessRuntime } from '../process-runtime.ts'
 import { ImageStore } from '../real/image-store.ts'
-import { RealMachine } from '../real/machine.ts'
 import { baseLayer } from '../real/mount-plan.ts'
 import { writeBaseTree } from './base-tree.ts'
 import { below } from './below.ts'
@@ -39,63 +39,32 @@ export function createUnsafeHostRuntime(options: UnsafeHostOptions): Runtime {
   return new UnsafeHostRuntime(directory)
 }
 
-class UnsafeHostRuntime implements Runtime {
+class UnsafeHostRuntime extends ProcessRuntime {
   readonly kind = 'unsafe-host'
-  readonly description = description
   readonly #directory: PrivateDirectory
-  readonly #images: ImageStore
-  readonly #booting = new Set<Promise<Machine>>()
-  readonly #machines = new Set<Machine>()
-  #baseImage: ImageId | undefined
-  #closing: Promise<void> | undefined
 
   constructor(directory: PrivateDirectory) {
+    super(description, new ImageStore((layer) => directory.discard(layer)))
     this.#directory = directory
-    this.#images = new ImageStore((layer) => directory.discard(layer))
-  }
-
-  async baseImage(_image: string): Promise<ImageId> {
-    this.#assertOpen()
-    this.#baseImage ??= this.#images.add([baseLayer])
-    return this.#baseImage
-  }
-
-  async createMachine(image: ImageId, options: MachineOptions): Promise<Machine> {
-    this.#assertOpen()
-    const created = this.#boot(image, options)
-    this.#booting.add(created)
-    try {
-      return await created
-    } finally {
-      this.#booting.delete(created)
-    }
-  }
-
-  async deleteImage(image: ImageId): Promise<void> {
-    if (image === this.#baseImage) this.#baseImage = undefined
-    this.#images.delete(image)
   }
 
   /** The image itself, kept until released. */
-  async inspectImage(image: ImageId) {
-    this.#assertOpen()
-    const held = this.#images.acquire(image)
+  protected override async inspect(image: ImageId): Promise<MountedImage> {
+    const held = this.images.acquire(image)
     return { directory: join(this.#directory.path, ...held.layers), release: async () => held.release() }
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#end()
-    return this.#closing
-  }
-
-  async #boot(image: ImageId, { id }: MachineOptions): Promise<Machine> {
+  protected override async boot(image: ImageId, { id }: MachineOptions): Promise<Machine> {
     const directory = this.#directory
     const name = directory.allocate('machine')
     const [root, scratch] = [join(directory.path, name, 'root'), join(directory.path, name, 'scratch')]
     mkdirSync(scratch, { recursive: true })
-    const held = this.#images.acquire(image)
+    const held = this.images.acquire(image)
     try {
       await directory.copy(join(...held.layers), root)
+    } catch (error) {
+      directory.discard(name)
+      throw error
     } finally {
       held.release()
     }
@@ -114,22 +83,18 @@ class UnsafeHostRuntime implements Runtime {
       await discard()
       throw error
     }
-    const machine = below(
-      root,
-      new RealMachine(id, {
-        channel: companion.channel,
-        copyFiles: () => this.#keep(root),
-        discard: async () => {
-          await discard()
-          this.#machines.delete(machine)
-        },
-      }),
-    )
-    this.#machines.add(machine)
-    return machine
+    const body = { channel: companion.channel, copyFiles: () => this.#copy(root), discard }
+    return this.keep(id, body, (machine) => below(root, machine))
   }
 
-  async #keep(root: string): Promise<ImageId> {
+  /** Nothing runs beside the machines. */
+  protected override async stop(): Promise<void> {}
+
+  protected override removeFiles(): Promise<void> {
+    return this.#directory.close()
+  }
+
+  async #copy(root: string): Promise<ImageId> {
     const layer = this.#directory.allocate('layer')
     try {
       await this.#directory.copy(root, layer)
@@ -137,19 +102,6 @@ class UnsafeHostRuntime implements Runtime {
       this.#directory.discard(layer)
       throw error
     }
-    return this.#images.add([layer])
-  }
-
-  async #end(): Promise<void> {
-    // Whoever asked for those is told how that went.
-    await Promise.allSettled(this.#booting)
-    const ended = await Promise.allSettled([...this.#machines].map((machine) => machine.destroy()))
-    await this.#directory.close()
-    const failed = ended.find((result) => result.status === 'rejected')
-    if (failed !== undefined) throw failed.reason
-  }
-
-  #assertOpen(): void {
-    if (this.#closing !== undefined) throw new RuntimeError('gone', 'the runtime was closed')
+    return this.images.add([layer])
   }
 }
