@@ -7,8 +7,8 @@ type Level = 'debug' | 'info' | 'warn' | 'error'
 /** Appends to what the status and logs calls return. Text is shown as it is: the platform echoes ENV values and commands too. */
 export interface BuildLog {
   write(level: Level, message: string): void
-  /** Output of a command: one entry per line that is not blank. */
-  output(stream: 'stdout' | 'stderr', text: string): void
+  /** A line of output of a command, without the blanks around it; nothing for one that is blank. */
+  line(stream: 'stdout' | 'stderr', line: string): void
   /** The log of one phase: `base`, `builder 1/3`, `finalize`. */
   phase(prefix: string, step: string): BuildLog
 }
@@ -23,10 +23,9 @@ export function createBuildLog(build: BuildRecord, clock: Clock): BuildLog {
         ...(step === undefined ? {} : { step }),
       })
     },
-    output(stream, text) {
-      for (const line of text.split('\n').map((raw) => raw.trim())) {
-        if (line !== '') this.write('info', `[${stream}]: ${line}`)
-      }
+    line(stream, line) {
+      const text = line.trim()
+      if (text !== '') this.write('info', `[${stream}]: ${text}`)
     },
     phase: (inner, innerStep) => at(inner, innerStep),
   })
@@ -34,4 +33,4 @@ export function createBuildLog(build: BuildRecord, clock: Clock): BuildLog {
 }
 
 /** For work whose output belongs to nobody, such as a start command in a sandbox: the log of its build is complete. */
-export const silentLog: BuildLog = { write: () => undefined, output: () => undefined, phase: () => silentLog }
+export const silentLog: BuildLog = { write: () => undefined, line: () => undefined, phase: () => silentLog }

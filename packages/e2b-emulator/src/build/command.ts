@@ -1,9 +1,10 @@
 import { unlessAborted } from '../abort.ts'
 import type { Clock } from '../clock.ts'
 import type { BuildContext } from '../platform/state.ts'
-import { RuntimeError, type Machine, type MachineProcess } from '../runtime/port.ts'
+import { RuntimeError, type Machine, type MachineProcess, type ProcessOutput } from '../runtime/port.ts'
 import { BuildFailure, cancelled } from './build-failure.ts'
 import type { BuildLog } from './build-log.ts'
+import { OutputLines } from './output-lines.ts'
 
 const COMMAND_LIMIT_MS = 60 * 60 * 1000
 const STANDARD_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
@@ -21,8 +22,8 @@ export interface CommandOptions {
   readonly user: string
   readonly cwd?: string | undefined
   readonly env: Readonly<Record<string, string>>
-  /** Where output goes. Default: the build log. */
-  readonly onOutput?: (stream: 'stdout' | 'stderr', text: string) => void
+  /** Where output goes, as it arrives. Default: by lines into the build log. */
+  readonly onOutput?: (output: ProcessOutput) => void
 }
 
 export type CommandEnd = { readonly ok: true } | { readonly ok: false; readonly status: string }
@@ -40,7 +41,8 @@ export async function runCommand(build: BuildMachine, options: CommandOptions): 
   if (build.signal.aborted) throw cancelled()
   const child = await spawnShell(build.machine, options)
   if (typeof child === 'string') return { ok: false, status: child }
-  const unlisten = forwardOutput(child, options.onOutput ?? ((stream, text) => build.log.output(stream, text)))
+  const stopListening =
+    options.onOutput === undefined ? logOutput(child, build.log).stop : child.onOutput(options.onOutput)
   const over = new AbortController()
   const cancelTimer = build.clock.schedule(
     () => over.abort(new BuildFailure('command timed out after 1h0m0s')),
@@ -55,7 +57,7 @@ export async function runCommand(build: BuildMachine, options: CommandOptions): 
   } finally {
     cancelTimer()
     build.signal.removeEventListener('abort', cancel)
-    unlisten()
+    stopListening()
   }
 }
 
@@ -78,11 +80,22 @@ export async function spawnShell(machine: Machine, options: CommandOptions): Pro
   }
 }
 
-function forwardOutput(child: MachineProcess, onOutput: (stream: 'stdout' | 'stderr', text: string) => void) {
-  // Streaming decoders: a chunk may end inside a character.
-  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() }
-  return child.onOutput(({ stream, data }) => {
-    const name = stream === 'stderr' ? 'stderr' : 'stdout'
-    onOutput(name, decoders[name].decode(data, { stream: true }))
-  })
+/** Logs the lines of a process. One that no newline has ended yet comes with `flush`, or with `stop` at last. */
+export function logOutput(child: MachineProcess, log: BuildLog) {
+  const lines = {
+    stdout: new OutputLines((line) => log.line('stdout', line)),
+    stderr: new OutputLines((line) => log.line('stderr', line)),
+  }
+  const unlisten = child.onOutput(({ stream, data }) => lines[stream === 'stderr' ? 'stderr' : 'stdout'].add(data))
+  const flush = () => {
+    lines.stdout.flush()
+    lines.stderr.flush()
+  }
+  return {
+    flush,
+    stop: () => {
+      unlisten()
+      flush()
+    },
+  }
 }

@@ -1,7 +1,7 @@
 import { pause } from '../clock.ts'
 import type { BootInstructions } from '../platform/state.ts'
 import { BuildFailure, cancelled } from './build-failure.ts'
-import { asContext, runCommand, spawnShell, type BuildMachine } from './command.ts'
+import { asContext, logOutput, runCommand, spawnShell, type BuildMachine, type CommandOptions } from './command.ts'
 
 const READY_RETRY_MS = 2000
 const READY_LIMIT_MS = 10 * 60 * 1000
@@ -17,25 +17,39 @@ export async function startAndWaitUntilReady(build: BuildMachine, commands: Boot
   const { startCommand, context } = commands
   const readyCommand = commands.readyCommand ?? (startCommand === undefined ? undefined : DEFAULT_READY_COMMAND)
   let failure: string | undefined
+  let output: ReturnType<typeof logOutput> | undefined
   if (startCommand !== undefined) {
     build.log.write('info', `[start] ${startCommand}`)
     const child = await spawnShell(build.machine, { ...asContext(context), command: startCommand })
     if (typeof child === 'string') throw new BuildFailure(`failed to run start command: ${child}`)
-    child.onOutput(({ stream, data }) =>
-      build.log.output(stream === 'stderr' ? 'stderr' : 'stdout', new TextDecoder().decode(data)),
-    )
+    const logged = logOutput(child, build.log)
+    output = logged
     void child.exit.then((end) => {
       if (end.exitCode !== 0) failure = end.status
-      return undefined
+      return logged.stop()
     })
   }
-  if (readyCommand === undefined) return
-  build.log.write('info', `[ready] ${readyCommand}`)
+  try {
+    if (readyCommand !== undefined)
+      await waitUntilReady(build, { ...asContext(context), command: readyCommand }, () => failure)
+  } finally {
+    // A prompt ends with no newline; what is said later begins another line.
+    output?.flush()
+  }
+}
+
+async function waitUntilReady(
+  build: BuildMachine,
+  ready: CommandOptions,
+  failureOfStart: () => string | undefined,
+): Promise<void> {
+  build.log.write('info', `[ready] ${ready.command}`)
   const deadline = build.clock.now() + READY_LIMIT_MS
   for (;;) {
-    const ready = await runCommand(build, { ...asContext(context), command: readyCommand })
+    const end = await runCommand(build, ready)
+    const failure = failureOfStart()
     if (failure !== undefined) throw new BuildFailure(`start command failed: ${failure}`)
-    if (ready.ok) return
+    if (end.ok) return
     if (build.clock.now() >= deadline) throw new BuildFailure('ready command timed out after 10m0s')
     await pause(build.clock, READY_RETRY_MS, build.signal)
     if (build.signal.aborted) throw cancelled()

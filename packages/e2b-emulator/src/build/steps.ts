@@ -118,14 +118,14 @@ async function env({ build, args, context }: StepInput): Promise<BuildContext> {
 async function expand(build: BuildMachine, value: string): Promise<string> {
   if (!value.includes('$')) return value
   const quoted = value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('`', '\\`').replaceAll('$(', '\\$(')
-  let expanded = ''
+  const expanded: Uint8Array[] = []
   const end = await runCommand(build, {
     ...asRoot,
     command: `printf "%s" "${quoted}"`,
-    onOutput: (stream, text) => {
-      if (stream === 'stdout') expanded += text
+    onOutput: ({ stream, data }) => {
+      if (stream === 'stdout') expanded.push(data)
     },
   })
   if (!end.ok) throw new BuildFailure(`failed to evaluate environment variable: ${end.status}`)
-  return expanded
+  return Buffer.concat(expanded).toString()
 }

@@ -256,6 +256,25 @@ describe('build logs', () => {
     )
   })
 
+  test('have one entry for a line, in whatever pieces it and its characters arrive [B39]', async () => {
+    const piecemeal: ScriptedCommand = {
+      match: 'piecemeal',
+      answer: ({ stdout, stderr }) => {
+        for (const piece of ['one ', 'line\n\nand ', 'one more']) stdout(piece)
+        for (const piece of ['  of ', 'another\r', '\n']) stderr(piece)
+        return {}
+      },
+    }
+    const { api } = await startEmulator({ commands: [piecemeal] })
+    const { logEntries } = await build({ api }, 'name', [{ type: 'RUN', args: ['piecemeal'] }])
+    const output = logEntries.map(({ message }) => message).filter((message) => /\[std(?:out|err)\]/.test(message))
+    expect(output.toSorted()).toEqual([
+      '[builder 1/1] [stderr]: of another',
+      '[builder 1/1] [stdout]: and one more',
+      '[builder 1/1] [stdout]: one line',
+    ])
+  })
+
   test('echo the text of ENV and RUN steps [B32]', async () => {
     const { api } = await startEmulator()
     const { logEntries } = await build({ api }, 'name', [
