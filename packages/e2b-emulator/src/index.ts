@@ -24,6 +24,7 @@ export {
   type RuntimeErrorCode,
   type SpawnOptions,
 } from './runtime/port.ts'
+export { SystemError, type SystemErrorName } from './runtime/system-errors.ts'
 export { probeNamespaces } from './runtime/real/probe.ts'
 export {
   createScriptedRuntime,

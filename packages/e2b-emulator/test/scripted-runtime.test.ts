@@ -1,7 +1,15 @@
 import { CommandExitError, Sandbox, Template, type CommandHandle } from 'e2b'
 import { describe, expect, test } from 'vitest'
-import { createScriptedRuntime } from '@warmbox/e2b-emulator'
+import { createScriptedRuntime, EmulatorError, type ScriptedCommand } from '@warmbox/e2b-emulator'
 import { startEmulator } from './support/emulator.ts'
+
+function catching(work: () => unknown): unknown {
+  try {
+    return work()
+  } catch (error) {
+    return error
+  }
+}
 
 describe('the scripted runtime', () => {
   test('answers a command from its row: output, errors and exit code', async () => {
@@ -80,6 +88,76 @@ describe('the scripted runtime', () => {
     const sleeping: CommandHandle = await sandbox.commands.run('sleep infinity', { background: true })
     expect(await sandbox.commands.kill(sleeping.pid)).toBe(true)
     await expect(sleeping.wait()).rejects.toMatchObject({ exitCode: -1 })
+  })
+
+  test.each([
+    ['commands', { commands: {} }, 'commands must be a list of rows'],
+    ['a row', { commands: ['ls'] }, 'commands[0] is no row: a row is an object'],
+    [
+      'a field',
+      { commands: [{ match: 'a', answer: {}, times: 1 }] },
+      'commands[0] is no row: a row has no field "times"',
+    ],
+    [
+      'a match',
+      {
+        commands: [
+          { match: 'a', answer: {} },
+          { match: 7, answer: {} },
+        ],
+      },
+      'commands[1] is no row: match is',
+    ],
+    ['no match', { commands: [{ answer: {} }] }, 'match is a string or a pattern'],
+    ['no answer', { commands: [{ match: 'a' }] }, 'the answer is an object with stdout, stderr and exitCode'],
+    ['an answer', { commands: [{ match: 'a', answer: 'done' }] }, 'the answer is an object'],
+    ['a field of an answer', { commands: [{ match: 'a', answer: { out: '' } }] }, 'the answer has no field "out"'],
+    [
+      'an exit code',
+      { commands: [{ match: 'a', answer: { exitCode: '1' } }] },
+      'has an exitCode that is a whole number',
+    ],
+    ['an exit code out of range', { commands: [{ match: 'a', answer: { exitCode: 256 } }] }, 'from 0 to 255'],
+    ['stdout', { commands: [{ match: 'a', answer: { stdout: Buffer.from('') } }] }, 'has a stdout that is a string'],
+    ['stderr', { commands: [{ match: 'a', answer: { stderr: null } }] }, 'has a stderr that is a string'],
+    ['a port', { ports: [{ port: '80', answer: () => new Response() }] }, 'ports[0] is no row: port is a whole number'],
+    ['a port without a service', { ports: [{ port: 80 }] }, 'one of answer and accept is a function'],
+    [
+      'two services',
+      { ports: [{ port: 80, answer: String, accept: String }] },
+      'one of answer and accept is a function',
+    ],
+    ['a field of a port', { ports: [{ port: 80, answer: String, host: '' }] }, 'a row has no field "host"'],
+    ['an option', { command: [] }, 'there is no option "command" of a scripted runtime'],
+    ['build steps', { unscriptedBuildSteps: 'fail' }, "unscriptedBuildSteps must be 'succeed' or 'refuse'"],
+    ['a time', { now: new Date() }, 'now must be a function'],
+  ])('refuses a table that cannot be meant, and names the row: %s', (_what, options, message) => {
+    const create: (options: object) => unknown = createScriptedRuntime
+    const refused = catching(() => create(options))
+    expect(refused).toBeInstanceOf(EmulatorError)
+    expect(refused).toMatchObject({ code: 'INVALID_OPTION', message: expect.stringContaining(message) })
+  })
+
+  test('ends a command whose row fails, or answers wrongly, in words that name the row', async () => {
+    const wrong: ScriptedCommand = { match: 'wrong', answer: () => JSON.parse('{"exitCode":"1"}') }
+    const failing: ScriptedCommand = {
+      match: /^fail/,
+      answer: () => {
+        throw new TypeError('not today')
+      },
+    }
+    const { connection } = await startEmulator({ commands: [wrong, failing] })
+    const sandbox = await Sandbox.create('base', connection)
+    await expect(sandbox.commands.run('wrong')).rejects.toMatchObject({
+      exitCode: 1,
+      stderr:
+        'scripted runtime: the row that matches "wrong" gave a wrong answer: ' +
+        'a right one has an exitCode that is a whole number from 0 to 255\n',
+    })
+    await expect(sandbox.commands.run('fail now')).rejects.toMatchObject({
+      exitCode: 1,
+      stderr: 'scripted runtime: the row that matches /^fail/ failed: TypeError: not today\n',
+    })
   })
 
   test('holds output and exit back while a machine is frozen', async () => {

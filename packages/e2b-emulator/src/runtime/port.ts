@@ -41,7 +41,10 @@ export interface Machine {
   readonly id: string
   /** Absolute paths in commands lead into the machine. False where nothing keeps them from the host's files. */
   readonly confined: boolean
-  /** Rejects with {@link RuntimeError} (`user-unknown`, `directory-missing`, `command-missing`, `not-scripted`) before anything ran. */
+  /**
+   * Rejects with {@link RuntimeError} (`user-unknown`, `directory-missing`, `command-missing`, `not-scripted`, or what the
+   * system refuses with) before anything ran.
+   */
   spawn(options: SpawnOptions): Promise<MachineProcess>
   readonly files: MachineFiles
   /** Freezes every process; no output is produced until {@link resume}. */
@@ -109,13 +112,15 @@ export interface MachineProcess {
 export interface FileEntry {
   readonly name: string
   readonly path: string
-  readonly type: 'file' | 'directory'
+  /** Of a link: of what it leads to. `other` is a device, a pipe, a socket, or a link that leads nowhere. */
+  readonly type: 'file' | 'directory' | 'other'
   readonly size: number
-  /** Permission bits. */
+  /** Permission bits; of a link those of what it leads to, 0 where that is nothing. */
   readonly mode: number
   readonly owner: string
   readonly group: string
   readonly modifiedAt: Date
+  /** Where a link leads in the end; its own path where it leads nowhere. */
   readonly symlinkTarget?: string
   /** What {@link MachineFiles.write} was given for it, and what commands set as `user.e2b.*` attributes. */
   readonly metadata: Readonly<Record<string, string>>
@@ -131,8 +136,10 @@ export interface WriteOptions {
 /** Paths are absolute and inside the machine; symlinks are resolved inside its root, never on the host. */
 export interface MachineFiles {
   stat(path: string): Promise<FileEntry>
+  /** Entries lie below `path` as it was given, also where that is a link. */
   list(path: string, depth: number): Promise<FileEntry[]>
   makeDirectory(path: string, owner: string): Promise<boolean>
+  /** Rejects with `failed` where {@link remove} would refuse either of the two. */
   move(from: string, to: string): Promise<FileEntry>
   /**
    * With all below it. Rejects with `failed` for the root, for directories that no machine works without, and for what

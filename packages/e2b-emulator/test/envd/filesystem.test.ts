@@ -1,7 +1,8 @@
 import { FileNotFoundError, FileType, InvalidArgumentError, type FilesystemEvent } from 'e2b'
 import { describe, expect, test, vi } from 'vitest'
 import { createManualClock } from '../../src/clock.ts'
-import { EventType } from '../../src/envd/generated/filesystem/filesystem_pb.ts'
+import { EventType, FileType as WireType } from '../../src/envd/generated/filesystem/filesystem_pb.ts'
+import { linkArchive } from '../support/link-archive.ts'
 import { eventually } from './support/eventually.ts'
 import { startEnvd } from './support/harness.ts'
 
@@ -52,6 +53,15 @@ describe('files of the SDK', () => {
     expect(await paths(2)).toEqual(['/data/a', '/data/b', '/data/b/c'])
   })
 
+  test('on the wire a listing has entries without a type too: links that lead nowhere [D45]', async () => {
+    const { filesystem, machine } = await startEnvd()
+    await machine.files.unpack(linkArchive('data/loop', 'loop'), '/', { owner: 'user' })
+    const { entries } = await filesystem().listDir({ path: '/data' })
+    expect(entries).toMatchObject([
+      { name: 'loop', path: '/data/loop', type: WireType.UNSPECIFIED, symlinkTarget: '/data/loop' },
+    ])
+  })
+
   test('what cannot be listed says why', async () => {
     const { sandbox } = await startEnvd()
     await sandbox.files.write('/data/file', '')
@@ -72,13 +82,16 @@ describe('files of the SDK', () => {
     await expect(sandbox.files.makeDir('taken')).rejects.toBeInstanceOf(InvalidArgumentError)
   })
 
-  test.each(['/', '/etc', '/usr', '/proc', '/dev'])('what the machine needs cannot be removed: %s', async (path) => {
-    const { sandbox } = await startEnvd()
-    await sandbox.files.write('kept', 'content')
-    const before = await sandbox.files.list('/', { depth: 9 })
-    await expect(sandbox.files.remove(path)).rejects.toThrow(`unlinkat ${path}: device or resource busy`)
-    await expect(sandbox.files.list('/', { depth: 9 })).resolves.toEqual(before)
-  })
+  test.each(['/', '/etc', '/usr', '/proc', '/dev'])(
+    'what the machine needs cannot be removed: %s [D46]',
+    async (path) => {
+      const { sandbox } = await startEnvd()
+      await sandbox.files.write('kept', 'content')
+      const before = await sandbox.files.list('/', { depth: 9 })
+      await expect(sandbox.files.remove(path)).rejects.toThrow(`unlinkat ${path}: device or resource busy`)
+      await expect(sandbox.files.list('/', { depth: 9 })).resolves.toEqual(before)
+    },
+  )
 
   test('a rename makes the parents of its target [D33]', async () => {
     const { sandbox } = await startEnvd()
@@ -89,10 +102,10 @@ describe('files of the SDK', () => {
     await expect(sandbox.files.getInfo('new')).resolves.toMatchObject({ owner: 'user' })
   })
 
-  test('renaming what is not there fails and makes nothing', async () => {
+  test('renaming what is not there fails, after the parents of its target were made [D33]', async () => {
     const { sandbox } = await startEnvd()
     await expect(sandbox.files.rename('missing', 'new/place')).rejects.toBeInstanceOf(FileNotFoundError)
-    await expect(sandbox.files.exists('new')).resolves.toBe(false)
+    await expect(sandbox.files.list('new')).resolves.toEqual([])
   })
 
   test('removing takes everything below, and succeeds where nothing is [D33]', async () => {

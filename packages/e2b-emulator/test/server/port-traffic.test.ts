@@ -106,6 +106,23 @@ describe('a port of a sandbox', () => {
     })
   })
 
+  test.each([
+    [
+      'fails',
+      () => {
+        throw new TypeError('not today')
+      },
+      'the row of port 3000 of the scripted runtime failed: TypeError: not today\n',
+    ],
+    ['gives no response', () => JSON.parse('{}'), 'the row of port 3000 of the scripted runtime gave no Response\n'],
+  ])('whose row %s is a 500 that names it', async (_how, answer, told) => {
+    const { emulator, connection } = await withPorts({ port: 3000, answer })
+    const { sandboxId } = await Sandbox.create('base', connection)
+    const answered = await emulator.fetch(`https://3000-${sandboxId}.e2b.app/`)
+    expect(answered.status).toBe(500)
+    expect(await answered.text()).toBe(told)
+  })
+
   test('whose service hangs up without an answer is a 502 that names it', async () => {
     const { emulator, connection } = await withPorts({ port: 3000, accept: (stream) => stream.destroy() })
     const { sandboxId } = await Sandbox.create('base', connection)

@@ -4,6 +4,7 @@ import { posix } from 'node:path'
 import { EventType, type FilesystemEventSchema } from '../generated/filesystem/filesystem_pb.ts'
 import { RuntimeError, type MachineFiles } from '../../runtime/port.ts'
 import { Mailbox } from '../mailbox.ts'
+import { attempts } from '../refusals.ts'
 import { translated } from '../rpc/errors.ts'
 import { entryInfo } from './entry-info.ts'
 
@@ -28,7 +29,7 @@ export interface WatchRequest {
 
 /** Rejects where the path cannot be watched: not there, or no directory. */
 export async function assertWatchable(files: MachineFiles, path: string): Promise<void> {
-  const { type } = await translated(files.stat(path))
+  const { type } = await translated(files.stat(path), attempts.watch(path))
   if (type !== 'directory') throw new ConnectError(`path ${path} not a directory`, Code.InvalidArgument)
 }
 
@@ -40,6 +41,7 @@ export async function watchDirectory(files: MachineFiles, request: WatchRequest)
       if (events.full) events.fail(new ConnectError('too many changes at once, some are lost', Code.Internal))
       else events.put({ name, type: eventTypes[type] }, 1)
     }),
+    attempts.watch(request.path),
   )
   const stop = () => {
     unwatch()
@@ -58,7 +60,8 @@ export async function completed(
   try {
     return { ...event, entry: entryInfo(await files.stat(posix.join(request.path, event.name))) }
   } catch (error) {
-    if (error instanceof RuntimeError && error.code === 'not-found') return event
+    const isGone = error instanceof RuntimeError && (error.code === 'not-found' || error.code === 'not-directory')
+    if (isGone) return event
     throw error
   }
 }

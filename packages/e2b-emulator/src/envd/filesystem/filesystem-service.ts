@@ -2,6 +2,7 @@ import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@conn
 import { posix } from 'node:path'
 import type { Filesystem } from '../generated/filesystem/filesystem_pb.ts'
 import { RuntimeError } from '../../runtime/port.ts'
+import { attempts } from '../refusals.ts'
 import { followingOf, pathOf, sessionOf, userOf } from '../rpc/context.ts'
 import { toRpcError, translated } from '../rpc/errors.ts'
 import { assertWatchable, completed, type WatchRequest } from './directory-watch.ts'
@@ -11,7 +12,7 @@ import { entryInfo } from './entry-info.ts'
 export const filesystemService: ServiceImpl<typeof Filesystem> = {
   async stat(request, context) {
     const path = await resolve(request.path, context)
-    return { entry: entryInfo(await translated(filesOf(context).stat(path))) }
+    return { entry: entryInfo(await translated(filesOf(context).stat(path), attempts.stat(path))) }
   },
 
   async makeDir(request, context) {
@@ -19,9 +20,11 @@ export const filesystemService: ServiceImpl<typeof Filesystem> = {
     const path = pathOf(request.path, user, context)
     const files = filesOf(context)
     // Something else in the way is the caller's mistake; only a directory "already exists".
-    const created = await translated(files.makeDirectory(path, user.name), { exists: Code.InvalidArgument })
+    const created = await translated(files.makeDirectory(path, user.name), attempts.makeDirectory(path), {
+      codes: { exists: Code.InvalidArgument },
+    })
     if (!created) throw new ConnectError(`directory already exists: ${path}`, Code.AlreadyExists)
-    return { entry: entryInfo(await translated(files.stat(path))) }
+    return { entry: entryInfo(await translated(files.stat(path), attempts.stat(path))) }
   },
 
   async move(request, context) {
@@ -29,14 +32,18 @@ export const filesystemService: ServiceImpl<typeof Filesystem> = {
     const source = pathOf(request.source, user, context)
     const destination = pathOf(request.destination, user, context)
     const files = filesOf(context)
-    await translated(files.stat(source))
-    await translated(files.makeDirectory(posix.dirname(destination), user.name))
-    return { entry: entryInfo(await translated(files.move(source, destination), { exists: Code.Internal })) }
+    const parent = posix.dirname(destination)
+    await translated(files.makeDirectory(parent, user.name), attempts.makeParents(parent), {
+      codes: { 'not-directory': Code.Internal },
+    })
+    const moved = translated(files.move(source, destination), attempts.move(source, destination))
+    return { entry: entryInfo(await moved) }
   },
 
   async listDir(request, context) {
     const path = await resolve(request.path, context)
-    const entries = await translated(filesOf(context).list(path, request.depth === 0 ? 1 : request.depth))
+    const listed = filesOf(context).list(path, request.depth === 0 ? 1 : request.depth)
+    const entries = await translated(listed, attempts.list(path))
     return { entries: entries.map(entryInfo) }
   },
 
@@ -46,7 +53,7 @@ export const filesystemService: ServiceImpl<typeof Filesystem> = {
       await filesOf(context).remove(path)
     } catch (error) {
       const alreadyGone = error instanceof RuntimeError && error.code === 'not-found'
-      if (!alreadyGone) throw toRpcError(error)
+      if (!alreadyGone) throw toRpcError(error, attempts.remove(path))
     }
     return {}
   },
@@ -60,7 +67,12 @@ export const filesystemService: ServiceImpl<typeof Filesystem> = {
       for await (const event of events.follow(followingOf(context))) {
         yield event === undefined
           ? { event: { case: 'keepalive', value: {} } }
-          : { event: { case: 'filesystem', value: await translated(completed(event, files, watch)) } }
+          : {
+              event: {
+                case: 'filesystem',
+                value: await translated(completed(event, files, watch), attempts.stat(watch.path)),
+              },
+            }
       }
     } finally {
       stop()

@@ -1,8 +1,8 @@
-import { RuntimeError } from '../../runtime/port.ts'
+import { attempts } from '../refusals.ts'
 import type { EnvdSession } from '../session.ts'
 import { findUser } from '../user.ts'
 import { jsonAnswer } from './answers.ts'
-import { defaultUser, failedFileAnswer, filePath, FileRequestError } from './file-request.ts'
+import { attempted, defaultUser, failedFileAnswer, filePath, FileRequestError, unknownUser } from './file-request.ts'
 import { writtenFile } from './written-file.ts'
 
 interface ComposeRequest {
@@ -19,16 +19,13 @@ export async function compose(request: Request, session: EnvdSession): Promise<R
     if (destination === '') throw new FileRequestError(400, 'destination is required')
     const name = username ?? defaultUser(session)
     const user = await findUser(session.sandbox, name)
-    if (user === undefined) throw new FileRequestError(401, `error looking up user '${name}'`)
+    if (user === undefined) throw unknownUser(name)
     const path = filePath(destination, user, session)
     const sourcePaths = sources.map((source) => filePath(source, user, session))
     if (sourcePaths.includes(path)) throw new FileRequestError(400, `'${path}' cannot be composed of itself`)
-    const entry = await session.sandbox.machine.files.concatenate(sourcePaths, path, user.name)
-    return jsonAnswer(200, writtenFile(path, entry))
+    const composed = session.sandbox.machine.files.concatenate(sourcePaths, path, user.name)
+    return jsonAnswer(200, writtenFile(path, await attempted(composed, attempts.compose(path))))
   } catch (error) {
-    if (error instanceof RuntimeError && error.code === 'not-directory') {
-      return failedFileAnswer(new FileRequestError(500, error.message))
-    }
     return failedFileAnswer(error)
   }
 }

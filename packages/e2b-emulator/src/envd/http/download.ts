@@ -1,8 +1,9 @@
+import { attempts } from '../refusals.ts'
 import type { EnvdSession } from '../session.ts'
 import { errorAnswer } from './answers.ts'
 import { requestedRange, sliced } from './byte-range.ts'
 import { answerEncoding } from './content-encoding.ts'
-import { callerOf, failedFileAnswer, filePath, FileRequestError } from './file-request.ts'
+import { attempted, callerOf, failedFileAnswer, filePath, FileRequestError } from './file-request.ts'
 
 /** `GET /files`: the contents of one file, streamed; a byte range of it; gzip where the client accepts that. */
 export async function download(request: Request, session: EnvdSession): Promise<Response> {
@@ -17,8 +18,10 @@ async function contents(request: Request, session: EnvdSession): Promise<Respons
   const user = await callerOf(request, session)
   const path = filePath(new URL(request.url).searchParams.get('path') ?? '', user, session)
   const { files } = session.sandbox.machine
-  const entry = await files.stat(path)
+  const attempt = attempts.download(path)
+  const entry = await attempted(files.stat(path), attempt)
   if (entry.type === 'directory') throw new FileRequestError(400, `path '${path}' is a directory`)
+  const read = () => attempted(files.read(path), attempt)
   const headers = { 'content-type': 'application/octet-stream', vary: 'Accept-Encoding' }
   // The size of a link is its own, not that of the file it leads to.
   const size = entry.symlinkTarget === undefined ? entry.size : undefined
@@ -30,7 +33,7 @@ async function contents(request: Request, session: EnvdSession): Promise<Respons
       return errorAnswer(416, 'invalid range: it lies outside the file', { 'content-range': `bytes */${size}` })
     }
     if (range !== undefined) {
-      return new Response(sliced(await files.read(path), range), {
+      return new Response(sliced(await read(), range), {
         status: 206,
         headers: {
           ...headers,
@@ -40,14 +43,14 @@ async function contents(request: Request, session: EnvdSession): Promise<Respons
       })
     }
   } else if (answerEncoding(request.headers.get('Accept-Encoding')) === 'gzip') {
-    const body = (await files.read(path)).pipeThrough(new CompressionStream('gzip'))
+    const body = (await read()).pipeThrough(new CompressionStream('gzip'))
     return new Response(body, { headers: { ...headers, 'content-encoding': 'gzip' } })
   }
 
-  if (size === undefined) return new Response(await files.read(path), { headers })
+  if (size === undefined) return new Response(await read(), { headers })
   if (size === 0) return new Response(null, { headers: { ...headers, 'content-length': '0' } })
   // A file that grows meanwhile must not outgrow the length that was announced.
-  return new Response(sliced(await files.read(path), { start: 0, end: size - 1 }), {
+  return new Response(sliced(await read(), { start: 0, end: size - 1 }), {
     headers: { ...headers, 'content-length': String(size) },
   })
 }

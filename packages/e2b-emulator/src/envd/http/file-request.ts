@@ -1,5 +1,7 @@
 import { RuntimeError, type RuntimeErrorCode } from '../../runtime/port.ts'
+import { SystemError } from '../../runtime/system-errors.ts'
 import { resolvePath, UnsupportedPathError } from '../path.ts'
+import { refusalOf, type Attempt, type RefusalKind } from '../refusals.ts'
 import type { EnvdSession } from '../session.ts'
 import { findUser, type SandboxUser } from '../user.ts'
 import { fileRefusal } from './access.ts'
@@ -23,9 +25,12 @@ export async function callerOf(request: Request, session: EnvdSession): Promise<
   if (refused !== undefined) throw new FileRequestError(401, refused)
   const name = new URL(request.url).searchParams.get('username') ?? defaultUser(session)
   const user = await findUser(session.sandbox, name)
-  if (user === undefined) throw new FileRequestError(401, `error looking up user '${name}'`)
+  if (user === undefined) throw unknownUser(name)
   return user
 }
+
+export const unknownUser = (name: string) =>
+  new FileRequestError(401, `error looking up user '${name}': user: unknown user ${name}`)
 
 /** Throws a 400 where this envd has no default. */
 export function defaultUser(session: EnvdSession): string {
@@ -36,6 +41,25 @@ export function defaultUser(session: EnvdSession): string {
 /** {@link resolvePath} for a file request. */
 export function filePath(path: string, user: SandboxUser, session: EnvdSession): string {
   return resolvePath(path, user, session.sandbox)
+}
+
+/** Waits for the machine's work and words its refusal as {@link refusalOf} says. */
+export async function attempted<T>(work: Promise<T>, attempt: Attempt): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof SystemError)) throw error
+    const { kind, message } = refusalOf(error, attempt)
+    throw new FileRequestError(statusForKind[kind], kind === 'full' ? 'not enough disk space available' : message)
+  }
+}
+
+const statusForKind: Readonly<Record<RefusalKind, number>> = {
+  missing: 404,
+  circular: 500,
+  full: 507,
+  exhausted: 500,
+  refused: 500,
 }
 
 /** Turns what went wrong into the answer the platform gives. */
@@ -55,7 +79,7 @@ const statusFor: Readonly<Record<RuntimeErrorCode, number>> = {
   'not-found': 404,
   'user-unknown': 401,
   'is-directory': 400,
-  'not-directory': 400,
+  'not-directory': 500,
   'no-space': 507,
   'directory-missing': 500,
   'command-missing': 500,

@@ -1,9 +1,10 @@
+import { attempts } from '../refusals.ts'
 import type { EnvdSession } from '../session.ts'
 import type { SandboxUser } from '../user.ts'
 import { errorAnswer, jsonAnswer } from './answers.ts'
 import { decodedBody } from './content-encoding.ts'
 import { fileMetadata } from './file-metadata.ts'
-import { callerOf, failedFileAnswer, filePath, FileRequestError } from './file-request.ts'
+import { attempted, callerOf, failedFileAnswer, filePath, FileRequestError } from './file-request.ts'
 import { writtenFile, type WrittenFile } from './written-file.ts'
 
 /**
@@ -73,7 +74,8 @@ async function write(
   content: ReadableStream<Uint8Array>,
   { user, metadata, session }: Target,
 ): Promise<WrittenFile> {
-  return writtenFile(path, await session.sandbox.machine.files.write(path, content, user.name, { metadata }))
+  const written = session.sandbox.machine.files.write(path, content, user.name, { metadata })
+  return writtenFile(path, await attempted(written, attempts.upload(path)))
 }
 
 function emptyContent(): ReadableStream<Uint8Array> {

@@ -10,7 +10,8 @@ import {
 } from '../generated/process/process_pb.ts'
 import type { Mailbox } from '../mailbox.ts'
 import { followingOf, pathOf, sessionOf, userOf } from '../rpc/context.ts'
-import { translated } from '../rpc/errors.ts'
+import { attempts } from '../refusals.ts'
+import { translated, type Exceptions } from '../rpc/errors.ts'
 import { sandboxEnvironment } from '../sandbox.ts'
 import type { ProcessNews } from './running-process.ts'
 import { eventOf } from './process-event.ts'
@@ -73,7 +74,7 @@ export const processService: ServiceImpl<typeof Process> = {
 
   async sendSignal(request, context) {
     const { machineProcess } = find(request.process, context).running
-    await translated(machineProcess.signal(signalName(request.signal)), { gone: Code.NotFound })
+    await translated(machineProcess.signal(signalName(request.signal)), undefined, { codes: { gone: Code.NotFound } })
     return {}
   },
 
@@ -85,9 +86,15 @@ export const processService: ServiceImpl<typeof Process> = {
     }
     if (!entry.stdin) return {}
     entry.stdin = false
-    await translated(entry.running.machineProcess.closeStdin(), { gone: Code.FailedPrecondition })
+    await translated(entry.running.machineProcess.closeStdin(), undefined, inputExceptions)
     return {}
   },
+}
+
+/** A start that fails is the caller's mistake, unless the machine has run out of something. */
+const startExceptions: Exceptions = {
+  codes: { 'not-found': Code.InvalidArgument },
+  kinds: { refused: Code.InvalidArgument, full: Code.ResourceExhausted, exhausted: Code.ResourceExhausted },
 }
 
 async function startProcess(request: StartRequest, context: HandlerContext) {
@@ -112,7 +119,8 @@ async function startProcess(request: StartRequest, context: HandlerContext) {
         ...(size === undefined ? {} : { pty: size }),
       },
     }),
-    { 'not-found': Code.InvalidArgument },
+    attempts.start(config.cmd, config.args),
+    startExceptions,
   )
 }
 
@@ -144,6 +152,8 @@ function find(selector: ProcessSelector | undefined, context: HandlerContext): T
   throw new ConnectError(`process with ${chosen.case} ${chosen.value} not found`, Code.NotFound)
 }
 
+const inputExceptions: Exceptions = { codes: { gone: Code.FailedPrecondition } }
+
 async function writeInput(entry: TableEntry, input: ProcessInput | undefined): Promise<void> {
   const kind = input?.input ?? { case: undefined }
   switch (kind.case) {
@@ -159,7 +169,7 @@ async function writeInput(entry: TableEntry, input: ProcessInput | undefined): P
     case undefined:
       throw new ConnectError('input without a kind', Code.Unimplemented)
   }
-  await translated(entry.running.machineProcess.write(kind.value), { gone: Code.FailedPrecondition })
+  await translated(entry.running.machineProcess.write(kind.value), undefined, inputExceptions)
 }
 
 function signalName(signal: Signal): 'SIGKILL' | 'SIGTERM' {

@@ -3,7 +3,7 @@ import { deferred } from '../deferred.ts'
 import { RuntimeError } from '../port.ts'
 import type { AgentCalls, AgentEvent, AgentMethod, AgentReply } from './agent/contract.ts'
 import { createProtocol, type Frame, type FrameKind, type SendWindow } from './agent/protocol.ts'
-import { isEvent, isReply, resultChecks } from './results.ts'
+import { failureOf, isEvent, isReply, resultChecks } from './results.ts'
 
 export interface CallHandlers {
   data?(payload: Buffer, kind: 'data' | 'standard-error'): void
@@ -93,7 +93,7 @@ export class MachineChannel {
     const isResult = resultChecks[method]
     const reply = new Promise<AgentCalls[Method]['result']>((resolve, reject) => {
       const settle = (answer: AgentReply) => {
-        if (!answer.ok) reject(new RuntimeError(answer.code, answer.message))
+        if (!answer.ok) reject(failureOf(answer.failure))
         else if (isResult(answer.result)) resolve(answer.result)
         else reject(new RuntimeError('failed', `the machine answered ${method} with something else`))
       }
@@ -173,4 +173,4 @@ function parse<Value>(payload: Buffer, check: (value: unknown) => value is Value
   return value
 }
 
-const machineGone: AgentReply = { ok: false, code: 'gone', message: 'the machine has ended' }
+const machineGone: AgentReply = { ok: false, failure: { code: 'gone', message: 'the machine has ended' } }

@@ -1,6 +1,7 @@
 import { RuntimeError, type FileEntry, type MachineFiles } from '../port.ts'
 import type { AgentCalls, AgentFileEntry } from './agent/contract.ts'
 import type { MachineChannel } from './channel.ts'
+import { failureOf } from './results.ts'
 
 /** File operations of a machine, done by the program inside it. */
 export function createMachineFiles(channel: MachineChannel): MachineFiles {
@@ -84,7 +85,7 @@ async function download(channel: MachineChannel, path: string): Promise<Readable
         controller?.enqueue(payload)
       },
       event: (event) => {
-        if (event.type === 'failed') stop(new RuntimeError(event.code, event.message))
+        if (event.type === 'failed') stop(failureOf(event.failure))
       },
       end: () => stop(),
       closed: () => stop(new RuntimeError('gone', 'the machine has ended')),

@@ -1,12 +1,14 @@
 import type {
   AgentCalls,
   AgentEvent,
+  AgentFailure,
   AgentFileEntry,
   AgentMethod,
   AgentReply,
   LoopbackAddress,
 } from './agent/contract.ts'
-import type { MachineUsage, RuntimeErrorCode } from '../port.ts'
+import { RuntimeError, type MachineUsage, type RuntimeErrorCode } from '../port.ts'
+import { SystemError } from '../system-errors.ts'
 
 /**
  * What comes out of a machine is checked: its root user can reach the program that answers, and must not be able to
@@ -39,7 +41,7 @@ const oneOf =
 const isTexts = (value: unknown): value is Record<string, string> =>
   typeof value === 'object' && value !== null && Object.values(value).every(isString)
 
-const isEntryType = oneOf<AgentFileEntry['type']>({ file: true, directory: true })
+const isEntryType = oneOf<AgentFileEntry['type']>({ file: true, directory: true, other: true })
 
 const isEntry = (value: unknown): value is AgentFileEntry =>
   has(value, 'name', isString) &&
@@ -102,8 +104,15 @@ const isCode = oneOf<RuntimeErrorCode>({
   failed: true,
 })
 
-const isFailure = (value: unknown): value is { code: RuntimeErrorCode; message: string } =>
-  has(value, 'code', isCode) && has(value, 'message', isString)
+const isFailure = (value: unknown): value is AgentFailure =>
+  (has(value, 'code', isCode) && has(value, 'message', isString)) ||
+  (has(value, 'system', isString) && has(value, 'attempt', isString))
+
+/** A failure inside as the host's callers get it. */
+export const failureOf = (failure: AgentFailure): RuntimeError =>
+  'system' in failure
+    ? new SystemError(failure.system, failure.attempt)
+    : new RuntimeError(failure.code, failure.message)
 
 const literal =
   <Value extends string | boolean>(expected: Value) =>
@@ -111,7 +120,9 @@ const literal =
     value === expected
 
 export const isReply = (value: unknown): value is AgentReply =>
-  has(value, 'ok', literal(true)) ? 'result' in value : has(value, 'ok', literal(false)) && isFailure(value)
+  has(value, 'ok', literal(true))
+    ? 'result' in value
+    : has(value, 'ok', literal(false)) && has(value, 'failure', isFailure)
 
 const isChange = oneOf({ create: true, write: true, remove: true, rename: true, chmod: true })
 
@@ -120,5 +131,5 @@ export const isEvent = (value: unknown): value is AgentEvent =>
     has(value, 'code', either(isNumber, isNull)) &&
     has(value, 'signal', either(isString, isNull))) ||
   has(value, 'type', literal('input-closed')) ||
-  (has(value, 'type', literal('failed')) && isFailure(value)) ||
+  (has(value, 'type', literal('failed')) && has(value, 'failure', isFailure)) ||
   (has(value, 'type', literal('change')) && has(value, 'name', isString) && has(value, 'change', isChange))

@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import { RuntimeError, type FileEntry } from '../port.ts'
+import { SystemError } from '../system-errors.ts'
 
 interface NodeAttributes {
   readonly mode: number
@@ -18,7 +19,10 @@ export type FileNode = NodeAttributes &
 
 export type TreeChange = { readonly path: string; readonly type: 'create' | 'write' | 'remove' | 'rename' | 'chmod' }
 
+/** The kernel's limits: links on one way, bytes of a path without its end, bytes of a name. */
 const MAX_SYMLINKS = 40
+const LONGEST_PATH = 4095
+const LONGEST_NAME = 255
 
 /** A file system in memory: absolute POSIX paths to immutable nodes. */
 export class FileTree {
@@ -43,22 +47,30 @@ export class FileTree {
     return [...this.#nodes].toSorted(([left], [right]) => (left < right ? -1 : 1))
   }
 
-  /** The path with every symlink on the way followed; the last segment too unless told otherwise. It need not exist. */
+  /**
+   * The path with every symlink on the way followed; the last segment too unless told otherwise. It need not exist.
+   * Throws what the kernel refuses such a path with.
+   */
   resolve(path: string, options: { followLast: boolean } = { followLast: true }): string {
+    const refuse = (name: string) => new SystemError(name, `stat ${path}`)
+    if (path.includes('\0')) throw refuse('EINVAL')
+    if (Buffer.byteLength(path) > LONGEST_PATH) throw refuse('ENAMETOOLONG')
     let pending = posix.resolve('/', path).split('/').filter(Boolean)
     let resolved = '/'
     let followed = 0
     while (pending.length > 0) {
       const [segment = '', ...rest] = pending
+      if (Buffer.byteLength(segment) > LONGEST_NAME) throw refuse('ENAMETOOLONG')
       const next = posix.resolve(resolved, segment)
       const node = this.#nodes.get(next)
       if (node?.kind !== 'symlink' || (rest.length === 0 && !options.followLast)) {
+        if (node?.kind === 'file' && rest.length > 0) throw refuse('ENOTDIR')
         resolved = next
         pending = rest
         continue
       }
       followed += 1
-      if (followed > MAX_SYMLINKS) throw new RuntimeError('not-found', `too many levels of symbolic links: ${path}`)
+      if (followed > MAX_SYMLINKS) throw refuse('ELOOP')
       pending = [...posix.resolve(resolved, node.target).split('/').filter(Boolean), ...rest]
       resolved = '/'
     }
@@ -71,25 +83,38 @@ export class FileTree {
 
   get(path: string): FileNode {
     const node = this.find(path)
-    if (node === undefined) throw new RuntimeError('not-found', `no such file or directory: ${path}`)
+    if (node === undefined) throw new SystemError('ENOENT', `stat ${path}`)
     return node
   }
 
   entry(path: string): FileEntry {
     const node = this.#nodes.get(this.resolve(path, { followLast: false }))
-    if (node === undefined) throw new RuntimeError('not-found', `no such file or directory: ${path}`)
-    const target = node.kind === 'symlink' ? this.find(path) : node
+    if (node === undefined) throw new SystemError('ENOENT', `lstat ${path}`)
+    const link = node.kind === 'symlink' ? this.#destination(path) : undefined
+    const target = node.kind === 'symlink' ? link?.node : node
     return {
       name: posix.basename(path),
       path: posix.resolve('/', path),
-      type: target?.kind === 'directory' ? 'directory' : 'file',
-      size: target?.kind === 'file' ? target.content.byteLength : 0,
-      mode: node.mode,
+      type: target === undefined || target.kind === 'symlink' ? 'other' : target.kind,
+      size: sizeOf(node),
+      mode: target?.mode ?? 0,
       owner: node.owner,
       group: node.group,
       modifiedAt: node.modifiedAt,
-      ...(node.kind === 'symlink' ? { symlinkTarget: node.target } : {}),
+      ...(link === undefined ? {} : { symlinkTarget: link.path }),
       metadata: (target?.kind === 'file' && target.metadata) || {},
+    }
+  }
+
+  /** Where a link leads in the end; itself where that is nowhere. */
+  #destination(link: string): { readonly path: string; readonly node?: FileNode } {
+    try {
+      const path = this.resolve(link)
+      const node = this.#nodes.get(path)
+      return node === undefined ? { path: link } : { path, node }
+    } catch (error) {
+      if (error instanceof SystemError) return { path: link }
+      throw error
     }
   }
 
@@ -101,7 +126,10 @@ export class FileTree {
       .map(([candidate]) => candidate)
       .filter((candidate) => candidate !== '/' && candidate.startsWith(prefix))
       .filter((candidate) => candidate.slice(prefix.length).split('/').length <= depth)
-      .map((candidate) => this.entry(candidate))
+      .map((candidate) => ({
+        ...this.entry(candidate),
+        path: posix.join(posix.resolve('/', path), candidate.slice(prefix.length)),
+      }))
   }
 
   set(path: string, node: FileNode): void {
@@ -116,7 +144,7 @@ export class FileTree {
     const existing = this.#nodes.get(resolved)
     if (existing?.kind === 'directory') return false
     if (existing !== undefined)
-      throw new RuntimeError('not-directory', `path already exists but is not a directory: ${path}`)
+      throw new RuntimeError('not-directory', `path already exists but it is not a directory: ${path}`)
     this.makeDirectory(posix.dirname(resolved), attributes)
     this.set(resolved, { ...attributes, kind: 'directory' })
     return true
@@ -131,7 +159,16 @@ export class FileTree {
   move(from: string, to: string): void {
     const source = this.resolve(from, { followLast: false })
     const target = this.resolve(to, { followLast: false })
-    if (!this.#nodes.has(source)) throw new RuntimeError('not-found', `no such file or directory: ${from}`)
+    const refuse = (name: string) => new SystemError(name, `rename ${from} ${to}`)
+    const mover = this.#nodes.get(source)
+    if (mover === undefined) throw refuse('ENOENT')
+    if (source === target) return
+    if (target.startsWith(`${source}/`)) throw refuse('EINVAL')
+    const replaced = this.#nodes.get(target)
+    if (replaced?.kind === 'directory') {
+      if (mover.kind !== 'directory') throw refuse('EISDIR')
+      if ([...this.#nodes.keys()].some((path) => path.startsWith(`${target}/`))) throw refuse('ENOTEMPTY')
+    } else if (replaced !== undefined && mover.kind === 'directory') throw refuse('ENOTDIR')
     const moved = this.entries().filter(([path]) => path === source || path.startsWith(`${source}/`))
     for (const [path] of moved) this.#nodes.delete(path)
     this.remove(target)
@@ -150,5 +187,16 @@ export class FileTree {
 
   #emit(change: TreeChange): void {
     for (const listener of this.#listeners) listener(change)
+  }
+}
+
+function sizeOf(node: FileNode): number {
+  switch (node.kind) {
+    case 'file':
+      return node.content.byteLength
+    case 'directory':
+      return 0
+    case 'symlink':
+      return Buffer.byteLength(node.target)
   }
 }

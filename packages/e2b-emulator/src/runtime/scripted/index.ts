@@ -12,6 +12,7 @@ import type { FileTree } from './file-tree.ts'
 import { writeTree } from './inspect.ts'
 import { ScriptedMachine } from './machine.ts'
 import type { ScriptedPort } from './ports.ts'
+import { assertScriptedOptions } from './table-checks.ts'
 
 export type { ScriptedCall, ScriptedCommand, ScriptedResult } from './commands.ts'
 export type { ScriptedPort } from './ports.ts'
@@ -30,8 +31,13 @@ export interface ScriptedRuntimeOptions {
   readonly now?: () => Date
 }
 
-/** A runtime without processes: commands answer from a table, files live in memory. Light enough for hundreds of sandboxes. */
+/**
+ * A runtime without processes: commands answer from a table, files live in memory. Light enough for hundreds of sandboxes.
+ * Throws `INVALID_OPTION` for a row that cannot be meant, and names it. What a row's function answers is known only when
+ * it is called: a wrong answer ends the command with 1, or the request with a 500, in words that name the row.
+ */
 export function createScriptedRuntime(options: ScriptedRuntimeOptions = {}): Runtime {
+  assertScriptedOptions(options)
   const { commands = [], ports = [], unscriptedBuildSteps = 'succeed', now = () => new Date() } = options
   const images = new Map<ImageId, FileTree>()
   const machines = new Set<ScriptedMachine>()

@@ -2,6 +2,7 @@ import { posix } from 'node:path'
 import { Parser, type ReadEntry } from 'tar'
 import { RuntimeError, type FileEntry, type MachineFiles, type WriteOptions } from '../port.ts'
 import { systemDirectories } from '../system-directories.ts'
+import { SystemError } from '../system-errors.ts'
 import { type FileTree } from './file-tree.ts'
 
 /** {@link MachineFiles} over a tree in memory. */
@@ -28,15 +29,13 @@ export class ScriptedFiles implements MachineFiles {
 
   async move(from: string, to: string): Promise<FileEntry> {
     this.#tree.makeDirectory(posix.dirname(posix.resolve('/', to)), this.#attributes('root', 0o755))
+    if (this.#isKept(from) || this.#isKept(to)) throw new SystemError('EBUSY', `rename ${from} ${to}`)
     this.#tree.move(from, to)
     return this.#tree.entry(to)
   }
 
   async remove(path: string): Promise<void> {
-    const resolved = this.#tree.resolve(path, { followLast: false })
-    const prefix = resolved === '/' ? resolved : `${resolved}/`
-    if (systemDirectories.some((kept) => kept === resolved || kept.startsWith(prefix)))
-      throw new RuntimeError('failed', `unlinkat ${path}: device or resource busy`)
+    if (this.#isKept(path)) throw new SystemError('EBUSY', `unlinkat ${path}`)
     this.#tree.remove(path)
   }
 
@@ -65,7 +64,7 @@ export class ScriptedFiles implements MachineFiles {
   async concatenate(sources: readonly string[], path: string, owner: string): Promise<FileEntry> {
     const contents = sources.map((source) => {
       const node = this.#tree.get(source)
-      if (node.kind !== 'file') throw new RuntimeError('is-directory', `not a regular file: ${source}`)
+      if (node.kind !== 'file') throw new RuntimeError('is-directory', `source path is not a regular file: ${source}`)
       return node.content
     })
     this.#store(path, Buffer.concat(contents), owner, {})
@@ -130,6 +129,12 @@ export class ScriptedFiles implements MachineFiles {
       content,
       metadata,
     })
+  }
+
+  #isKept(path: string): boolean {
+    const resolved = this.#tree.resolve(path, { followLast: false })
+    const prefix = resolved === '/' ? resolved : `${resolved}/`
+    return systemDirectories.some((kept) => kept === resolved || kept.startsWith(prefix))
   }
 
   #attributes(owner: string, mode: number) {

@@ -2,11 +2,12 @@ import type { Duplex } from 'node:stream'
 import { deferred } from '../deferred.ts'
 import { RuntimeError, type ImageId, type Machine, type MachineProcess, type SpawnOptions } from '../port.ts'
 import { BUILTIN_COMMANDS } from './builtins.ts'
-import { commandText, findCommand, type ScriptedCommand } from './commands.ts'
+import { answerOf, commandText, findCommand, type ScriptedCommand } from './commands.ts'
 import { type FileTree } from './file-tree.ts'
 import { ScriptedFiles } from './machine-files.ts'
 import { connectToScriptedPort, type ScriptedPort } from './ports.ts'
 import { ScriptedProcess } from './process.ts'
+import { assertStartable } from './start-checks.ts'
 
 export interface ScriptedMachineOptions {
   readonly id: string
@@ -40,9 +41,7 @@ export class ScriptedMachine implements Machine {
   async spawn(options: SpawnOptions): Promise<MachineProcess> {
     const home = await this.files.homeOf(options.user)
     const cwd = options.cwd ?? home
-    if (this.#options.tree.find(cwd)?.kind !== 'directory') {
-      throw new RuntimeError('directory-missing', `cwd '${cwd}' does not exist`)
-    }
+    assertStartable(this.#options.tree, options, cwd)
     const text = commandText(options.command, options.args)
     const row = findCommand(this.#options.commands, text) ?? findCommand(BUILTIN_COMMANDS, text)
     if (row === undefined && this.#options.unscripted === 'refuse') {
@@ -58,9 +57,8 @@ export class ScriptedMachine implements Machine {
     if (this.#paused) child.freeze()
     const { files } = this
     void child.play(async () => {
-      const answer = row?.answer ?? {}
-      if (typeof answer !== 'function') return answer
-      return answer({
+      if (row === undefined) return {}
+      return answerOf(row, {
         text,
         cwd,
         user: options.user,

@@ -21,19 +21,38 @@ export function connectToScriptedPort(ports: readonly ScriptedPort[], port: numb
     )
   }
   const [near, far] = duplexPair()
-  if ('accept' in row) row.accept(far)
-  else serveHttp(far, row.answer)
+  if ('answer' in row) {
+    serveHttp(far, row)
+    return near
+  }
+  try {
+    row.accept(far)
+  } catch (cause) {
+    throw new RuntimeError('failed', `${nameOf(row)} failed: ${String(cause)}`, { cause })
+  }
   return near
 }
 
-function serveHttp(connection: Duplex, answer: (request: Request) => Response | Promise<Response>): void {
+const nameOf = ({ port }: ScriptedPort) => `the row of port ${port} of the scripted runtime`
+
+/** A row that fails, or gives no response, is told as a service tells of its own faults: 500, with the row's name. */
+async function responseOf(row: Extract<ScriptedPort, { answer: unknown }>, request: Request): Promise<Response> {
+  try {
+    const response: unknown = await row.answer(request)
+    if (response instanceof Response) return response
+    return new Response(`${nameOf(row)} gave no Response\n`, { status: 500 })
+  } catch (cause) {
+    return new Response(`${nameOf(row)} failed: ${String(cause)}\n`, { status: 500 })
+  }
+}
+
+function serveHttp(connection: Duplex, row: Extract<ScriptedPort, { answer: unknown }>): void {
   const server = createServer((incoming, outgoing) => {
     const gone = new AbortController()
     outgoing.once('close', () => gone.abort())
-    const respond = async () => answer(toRequest(incoming, gone.signal))
-    unlessAborted(respond(), gone.signal)
+    unlessAborted(responseOf(row, toRequest(incoming, gone.signal)), gone.signal)
       .then((response) => sendResponse(response, outgoing))
-      // A service that fails drops its client, as a real one that crashed would.
+      // A body that fails drops its client, as a service that crashed would.
       .catch(() => connection.destroy())
   })
   server.emit('connection', connection)

@@ -51,7 +51,7 @@ export class ScriptedProcess implements MachineProcess {
       this.#finish(exited(result.exitCode ?? 0))
     } catch (error) {
       // A handler that throws is a fault of the script, shown where its author looks: in the command's output.
-      this.emit('stderr', `scripted command failed: ${String(error)}\n`)
+      this.emit('stderr', `scripted runtime: ${error instanceof Error ? error.message : String(error)}\n`)
       this.#finish(exited(1))
     }
   }

@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import { RuntimeError, type FileEntry, type Machine, type MachineFiles } from '../port.ts'
+import { SystemError } from '../system-errors.ts'
 
 /**
  * The machine as its users know it, over one whose files lie below `root` on the host: `/home/user` is
@@ -33,7 +34,10 @@ async function told<Result>(root: string, work: () => Promise<Result>): Promise<
     return await work()
   } catch (error) {
     if (!(error instanceof RuntimeError)) throw error
-    throw new RuntimeError(error.code, error.message.replaceAll(root, ''), { cause: error })
+    const asAsked = (text: string) => text.replaceAll(root, '')
+    throw error instanceof SystemError
+      ? new SystemError(error.system, asAsked(error.attempt), { cause: error })
+      : new RuntimeError(error.code, asAsked(error.message), { cause: error })
   }
 }
 

@@ -1,4 +1,4 @@
-import type { AgentSettings } from './contract.ts'
+import type { AgentFailure, AgentSettings } from './contract.ts'
 import type { RuntimeErrorCode } from '../../port.ts'
 
 export interface Account {
@@ -16,39 +16,44 @@ export interface Accounts {
   groupName(gid: number): string
   /** Gives a path to a user; nothing where one uid stands for all. Symlinks are not followed. */
   own(path: string, account: Account): void
+  /**
+   * Whether the user may enter the directory, by the bits of all on the way to it. A command starts in its directory
+   * before it becomes its user's, so that nobody else asks. True where one uid stands for all.
+   */
+  mayEnter(directory: string, account: Account): boolean
 }
 
 export interface Failures {
   /** An error that keeps its code on the way to the host. */
   create(code: RuntimeErrorCode, message: string): Error
-  /** Any thrown value as a code of the port and a sentence. */
-  describe(error: unknown): { readonly code: RuntimeErrorCode; readonly message: string }
+  /** What the system itself would have refused with: `EBUSY` for `unlinkat /proc`. */
+  refuse(system: string, attempt: string): Error
+  /** Any thrown value as the host is told of it. Its words for what a system refused with are none of Node's. */
+  describe(error: unknown): AgentFailure
 }
 
-/** Maps what Node throws to the codes of the runtime port. */
 export function createFailures(): Failures {
-  const codes: Readonly<Record<string, RuntimeErrorCode>> = {
-    ENOENT: 'not-found',
-    EISDIR: 'is-directory',
-    ENOTDIR: 'not-directory',
-    EEXIST: 'exists',
-    ENOTEMPTY: 'exists',
-    ENOSPC: 'no-space',
-    EDQUOT: 'no-space',
+  const raised = new WeakMap<Error, AgentFailure>()
+  const raise = (failure: AgentFailure, message: string): Error => {
+    const error = new Error(message)
+    raised.set(error, failure)
+    return error
   }
-  const raised = new WeakMap<Error, RuntimeErrorCode>()
   return {
-    create(code, message) {
-      const error = new Error(message)
-      raised.set(error, code)
-      return error
-    },
+    create: (code, message) => raise({ code, message }, message),
+    refuse: (system, attempt) => raise({ system, attempt }, `${attempt}: ${system}`),
     describe(error) {
       if (!(error instanceof Error)) return { code: 'failed', message: String(error) }
-      const code = raised.get(error)
-      if (code !== undefined) return { code, message: error.message }
-      const systemCode = 'code' in error && typeof error.code === 'string' ? error.code : ''
-      return { code: codes[systemCode] ?? 'failed', message: error.message }
+      const failure = raised.get(error)
+      if (failure !== undefined) return failure
+      const [code, syscall, path, destination] = ['code', 'syscall', 'path', 'dest'].map((field): unknown =>
+        Reflect.get(error, field),
+      )
+      // Node looks for zero bytes itself, where the system would find the argument invalid.
+      if (code === 'ERR_INVALID_ARG_VALUE') return { system: 'EINVAL', attempt: 'argument' }
+      if (typeof code !== 'string' || typeof syscall !== 'string') return { code: 'failed', message: error.message }
+      const attempt = [syscall, path, destination].filter((part) => typeof part === 'string').join(' ')
+      return { system: code, attempt }
     },
   }
 }
@@ -56,6 +61,7 @@ export function createFailures(): Failures {
 /** The users of the machine, read from its own `/etc/passwd` on every question: a command may have changed it. */
 export function createAccounts(settings: AgentSettings, failures: Failures): Accounts {
   const fs = process.getBuiltinModule('node:fs')
+  const { posix } = process.getBuiltinModule('node:path')
   const rows = (file: string): string[][] =>
     fs
       .readFileSync(file, 'utf8')
@@ -73,6 +79,15 @@ export function createAccounts(settings: AgentSettings, failures: Failures): Acc
     },
     userName: (uid) => nameById(users, uid),
     groupName: (gid) => nameById(`${settings.root}/etc/group`, gid),
+    mayEnter(directory, account) {
+      if (settings.singleUser || account.uid === 0) return true
+      for (let at = fs.realpathSync(directory); ; at = posix.dirname(at)) {
+        const { uid, gid, mode } = fs.statSync(at)
+        const others = gid === account.gid ? 0o010 : 0o001
+        if ((mode & (uid === account.uid ? 0o100 : others)) === 0) return false
+        if (at === '/') return true
+      }
+    },
     own(path, account) {
       if (!settings.singleUser) fs.lchownSync(path, account.uid, account.gid)
     },

@@ -6,7 +6,7 @@ export type Metadata = Readonly<Record<string, string>>
 export interface Attributes {
   /** In the order of the paths; nothing for what is not there, and where attributes cannot be read. */
   read(paths: readonly string[]): Promise<readonly Metadata[]>
-  /** Throws `unsupported` where the file system or the machine cannot, and `no-space`. */
+  /** Throws `unsupported` where the file system or the machine cannot, and what the system refuses with. */
   replace(path: string, metadata: Metadata): Promise<void>
 }
 
@@ -16,6 +16,7 @@ export interface Attributes {
  */
 export function createAttributes(failures: Failures): Attributes {
   const { spawn } = process.getBuiltinModule('node:child_process')
+  const { constants } = process.getBuiltinModule('node:os')
   /** Numbers of setxattr, getxattr, listxattr and removexattr. */
   const numbersFor: Readonly<Record<string, readonly number[]>> = { x64: [188, 191, 194, 197], arm64: [5, 8, 11, 14] }
   const numbers = numbersFor[process.arch]
@@ -113,12 +114,7 @@ while (my $line = <STDIN>) {
     )
   }
 
-  const codes: Readonly<Record<string, 'unsupported' | 'no-space'>> = {
-    // EOPNOTSUPP, ENOSPC, EDQUOT
-    '95': 'unsupported',
-    '28': 'no-space',
-    '122': 'no-space',
-  }
+  const nameOf = (number: number) => Object.entries(constants.errno).find(([, known]) => known === number)?.[0] ?? 'EIO'
 
   return {
     // A machine that cannot tell metadata has none to tell.
@@ -127,7 +123,10 @@ while (my $line = <STDIN>) {
       const pairs = Object.entries(metadata).map(([name, value]) => `${hex(name)}=${hex(value)}`)
       const [word, errno = ''] = (await ask(['set', hex(path), ...pairs].join(' '))).split(' ')
       if (word === 'ok') return
-      throw failures.create(codes[errno] ?? 'failed', `file metadata could not be written (error ${errno})`)
+      const name = nameOf(Number(errno))
+      throw name === 'EOPNOTSUPP' || name === 'ENOTSUP'
+        ? failures.create('unsupported', 'this file system keeps no file metadata')
+        : failures.refuse(name, `setxattr ${path}`)
     },
   }
 }

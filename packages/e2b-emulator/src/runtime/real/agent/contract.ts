@@ -70,7 +70,7 @@ export interface TerminalSize {
 export interface AgentFileEntry {
   readonly name: string
   readonly path: string
-  readonly type: 'file' | 'directory'
+  readonly type: 'file' | 'directory' | 'other'
   readonly size: number
   readonly mode: number
   readonly owner: string
@@ -86,12 +86,17 @@ export type WatchEventType = 'create' | 'write' | 'remove' | 'rename' | 'chmod'
 export type AgentEvent =
   | { readonly type: 'exit'; readonly code: number | null; readonly signal: string | null }
   | { readonly type: 'input-closed' }
-  | { readonly type: 'failed'; readonly code: RuntimeErrorCode; readonly message: string }
+  | { readonly type: 'failed'; readonly failure: AgentFailure }
   | { readonly type: 'change'; readonly name: string; readonly change: WatchEventType }
+
+/** Why a call failed: by itself, or as the system refused it (`ENOTDIR`) and what was attempted (`stat /a/b`). */
+export type AgentFailure =
+  | { readonly code: RuntimeErrorCode; readonly message: string }
+  | { readonly system: string; readonly attempt: string }
 
 export type AgentReply =
   | { readonly ok: true; readonly result: unknown }
-  | { readonly ok: false; readonly code: RuntimeErrorCode; readonly message: string }
+  | { readonly ok: false; readonly failure: AgentFailure }
 
 /** How the machine was set up, as far as the program must know. */
 export interface AgentSettings {

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import type { Accounts, Failures } from './accounts.ts'
 import type { Attributes } from './attributes.ts'
 import type { Bodies } from './bodies.ts'
@@ -34,25 +35,30 @@ export function createFiles(
 
   type BareEntry = Omit<AgentFileEntry, 'metadata'>
 
+  const destination = (link: string): { readonly target: string; readonly found?: Stats } => {
+    try {
+      return { target: fs.realpathSync(link), found: fs.statSync(link) }
+    } catch {
+      // It leads nowhere, in a circle, or through something that is no directory: an entry all the same.
+      return { target: link }
+    }
+  }
+
   const bareEntry = (path: string): BareEntry => {
     const own = fs.lstatSync(path)
-    let symlinkTarget: string | null = null
-    let isDirectory = own.isDirectory()
-    if (own.isSymbolicLink()) {
-      const resolved = fs.statSync(path, { throwIfNoEntry: false })
-      symlinkTarget = resolved === undefined ? fs.readlinkSync(path) : fs.realpathSync(path)
-      isDirectory = resolved?.isDirectory() === true
-    }
+    const link = own.isSymbolicLink() ? destination(path) : undefined
+    const found = link === undefined ? own : link.found
+    const fileType = found?.isFile() === true ? 'file' : 'other'
     return {
       name: posix.basename(path),
       path,
-      type: isDirectory ? 'directory' : 'file',
+      type: found?.isDirectory() === true ? 'directory' : fileType,
       size: own.size,
-      mode: own.mode & 0o777,
+      mode: (found?.mode ?? 0) & 0o7777,
       owner: accounts.userName(own.uid),
       group: accounts.groupName(own.gid),
       modifiedMs: own.mtimeMs,
-      symlinkTarget,
+      symlinkTarget: link === undefined ? null : link.target,
     }
   }
 
@@ -76,7 +82,7 @@ export function createFiles(
     for (let at = posix.resolve(path); ; at = posix.dirname(at)) {
       const found = fs.statSync(at, { throwIfNoEntry: false })
       if (found?.isDirectory()) break
-      if (found !== undefined) throw failures.create('not-directory', `${at} is not a directory`)
+      if (found !== undefined) throw failures.refuse('ENOTDIR', `mkdir ${at}`)
       missing.unshift(at)
     }
     for (const directory of missing) {
@@ -88,7 +94,7 @@ export function createFiles(
   const holds = (top: string, other: string) => !posix.relative(top, other).startsWith('..')
 
   /** Nothing at or below `path` may be one of these; the kernel would refuse a mount only once it is empty. */
-  const assertRemovable = (path: string): void => {
+  const isKept = (path: string): boolean => {
     const absolute = posix.resolve(path)
     const real = posix.join(fs.realpathSync(posix.dirname(absolute)), posix.basename(absolute))
     const { root } = settings
@@ -98,15 +104,14 @@ export function createFiles(
       .split('\n')
       // Blanks in names are written as octal numbers.
       .map((line) => (line.split(' ')[4] ?? '').replaceAll('\\040', ' '))
-    if (settings.kept.some((kept) => holds(inside, kept)) || mounts.some((mount) => holds(real, mount)))
-      throw failures.create('failed', `unlinkat ${path}: device or resource busy`)
+    return settings.kept.some((kept) => holds(inside, kept)) || mounts.some((mount) => holds(real, mount))
   }
 
   return {
     stat: (path) => entry(posix.resolve(path)),
     async list(path, depth) {
       const top = posix.resolve(path)
-      if (!fs.statSync(top).isDirectory()) throw failures.create('not-directory', `${path} is not a directory`)
+      if (!fs.statSync(top).isDirectory()) throw failures.create('not-directory', `path is not a directory: ${path}`)
       const entries: BareEntry[] = []
       const walk = (directory: string, left: number) => {
         for (const name of fs.readdirSync(directory).toSorted()) {
@@ -116,34 +121,43 @@ export function createFiles(
           if (left > 1 && found.type === 'directory' && found.symlinkTarget === null) walk(child, left - 1)
         }
       }
-      walk(fs.realpathSync(top), Math.max(1, depth))
+      walk(top, Math.max(1, depth))
       return complete(entries)
     },
     makeDirectory(path, owner) {
       const found = fs.statSync(path, { throwIfNoEntry: false })
       if (found?.isDirectory()) return false
-      if (found !== undefined) throw failures.create('not-directory', `${path} exists and is not a directory`)
+      if (found !== undefined) {
+        throw failures.create('not-directory', `path already exists but it is not a directory: ${path}`)
+      }
       ensureDirectory(path, owner)
       return true
     },
     move(from, to) {
+      fs.lstatSync(from)
+      if (isKept(from) || isKept(to)) throw failures.refuse('EBUSY', `rename ${from} ${to}`)
       try {
         fs.renameSync(from, to)
       } catch (error) {
         // A directory of a lower layer, or another file system: the kernel refuses, mv copies.
         if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) throw error
-        execFileSync('mv', ['-T', '--', from, to])
+        try {
+          execFileSync('mv', ['-T', '--', from, to], { stdio: 'ignore' })
+        } catch {
+          // Its words are for a terminal; what the kernel said before is what a rename fails with.
+          throw error
+        }
       }
       return entry(posix.resolve(to))
     },
     remove(path) {
       fs.lstatSync(path)
-      assertRemovable(path)
+      if (isKept(path)) throw failures.refuse('EBUSY', `unlinkat ${path}`)
       fs.rmSync(path, { recursive: true, force: true })
       return null
     },
     async read(path, call) {
-      if (fs.statSync(path).isDirectory()) throw failures.create('is-directory', `${path} is a directory`)
+      if (fs.statSync(path).isDirectory()) throw failures.create('is-directory', `path is a directory: ${path}`)
       const file = await fs.promises.open(path, 'r')
       const window = protocol.createWindow()
       call.receive({ credit: (bytes) => window.release(bytes), cancel: () => window.close() })
@@ -154,13 +168,13 @@ export function createFiles(
         }
         call.send('end')
       }
-      void stream().catch((error: unknown) => call.event({ type: 'failed', ...failures.describe(error) }))
+      void stream().catch((error: unknown) => call.event({ type: 'failed', failure: failures.describe(error) }))
       return null
     },
     async write({ path, owner, mode, metadata }, call) {
       const account = accounts.find(owner)
       const before = fs.statSync(path, { throwIfNoEntry: false })
-      if (before?.isDirectory()) throw failures.create('is-directory', `${path} is a directory`)
+      if (before?.isDirectory()) throw failures.create('is-directory', `path is a directory: ${path}`)
       ensureDirectory(posix.dirname(path), owner)
       const file = await fs.promises.open(path, 'w', mode ?? 0o666)
       try {
@@ -172,7 +186,8 @@ export function createFiles(
       } finally {
         await file.close()
       }
-      accounts.own(fs.realpathSync(path), account)
+      // A device of the machine is its host's too, and stays whose it is.
+      if (before === undefined || before.isFile()) accounts.own(fs.realpathSync(path), account)
       const isNew = before === undefined
       // What a file has from its last writer is taken from it; a new one has nothing.
       if (!isNew || Object.keys(metadata).length > 0) await attributes.replace(path, metadata)
@@ -181,7 +196,7 @@ export function createFiles(
     async concatenate(sources, path, owner) {
       const account = accounts.find(owner)
       for (const source of sources)
-        if (!isFile(source)) throw failures.create('is-directory', `${source} is not a regular file`)
+        if (!isFile(source)) throw failures.create('is-directory', `source path is not a regular file: ${source}`)
       ensureDirectory(posix.dirname(path), owner)
       const directory = fs.mkdtempSync(`${path}.composing-`)
       try {

@@ -181,7 +181,7 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
     try {
       reply = { ok: true, result: await serve[method](parameters, call) }
     } catch (error) {
-      reply = { ok: false, ...failures.describe(error) }
+      reply = { ok: false, failure: failures.describe(error) }
     }
     // These go on after their reply; everything else is complete with it.
     if (!reply.ok || !(method === 'spawn' || method === 'read' || method === 'watch')) handlers.delete(id)

@@ -1,4 +1,4 @@
-import type { Accounts, Failures } from './accounts.ts'
+import type { Account, Accounts, Failures } from './accounts.ts'
 import type { AgentSignal, ServedCall, SpawnParameters, TerminalSize } from './contract.ts'
 import type { Population } from './population.ts'
 import type { Protocol, SendWindow } from './protocol.ts'
@@ -29,7 +29,16 @@ export function createProcesses(
   /** Processes a command had stopped itself; they stay stopped when the machine goes on. */
   let alreadyStopped = new Set<number>()
 
-  const isDirectory = (path: string) => fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  /** What is no directory is refused where the command starts there, and so is one that its user may not enter. */
+  const assertDirectory = (cwd: string, account: Account): void => {
+    try {
+      if (!fs.statSync(cwd).isDirectory()) throw failures.refuse('ENOTDIR', `chdir ${cwd}`)
+      if (!accounts.mayEnter(cwd, account)) throw failures.refuse('EACCES', `chdir ${cwd}`)
+    } catch (error) {
+      const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+      throw isMissing ? failures.create('directory-missing', `cwd '${cwd}' does not exist`) : error
+    }
+  }
 
   const isStopped = (pid: number) => {
     try {
@@ -66,7 +75,7 @@ export function createProcesses(
       await thawed
       const account = accounts.find(parameters.user)
       const cwd = parameters.cwd ?? account.home
-      if (!isDirectory(cwd)) throw failures.create('directory-missing', `cwd ${cwd} does not exist`)
+      assertDirectory(cwd, account)
       const command = await starter.start(parameters, account, cwd)
       const { input } = command
       const window = protocol.createWindow()

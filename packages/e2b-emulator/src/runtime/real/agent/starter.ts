@@ -1,4 +1,4 @@
-import type { ChildProcess } from 'node:child_process'
+import type { ChildProcess, SpawnOptions } from 'node:child_process'
 import type { Account, Failures } from './accounts.ts'
 import type { AgentSettings, AgentSignal, SpawnParameters, TerminalSize } from './contract.ts'
 import type { Pipes } from './pipes.ts'
@@ -6,7 +6,7 @@ import type { Terminals } from './terminals.ts'
 
 /** A command and the ends of what connects it to the outside. */
 export interface StartedCommand {
-  /** Resolves once it runs; rejects with `command-missing`. */
+  /** Resolves once it runs; rejects as {@link Starter.start} does. */
   readonly pid: Promise<number>
   /** Resolves when the process is gone; never where it did not start. */
   readonly exit: Promise<{ readonly code: number | null; readonly signal: string | null }>
@@ -26,7 +26,10 @@ export interface CommandInput {
 }
 
 export interface Starter {
-  /** Starts a command on pipes or on a terminal. Throws what {@link Terminals.open} throws, and `command-missing`. */
+  /**
+   * Starts a command on pipes or on a terminal. Throws what {@link Terminals.open} throws, `command-missing`, and what
+   * the system refused: too long arguments, a directory that the user may not enter.
+   */
   start(parameters: SpawnParameters, account: Account, cwd: string): Promise<StartedCommand>
 }
 
@@ -53,11 +56,40 @@ export function createStarter(
 
   const identityOf = (account: Account) => (settings.singleUser ? {} : { uid: account.uid, gid: account.gid })
 
+  const refusal = (error: unknown, command: string): Error => {
+    const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+    if (code === 'ENOENT') return failures.create('command-missing', `no command ${command} in this machine`)
+    // Node looks for zero bytes itself, where the system would find the argument invalid.
+    return failures.refuse(code === 'ERR_INVALID_ARG_VALUE' ? 'EINVAL' : code, `fork/exec ${command}`)
+  }
+
+  /** Node throws some refusals and tells others later; the child's ends are closed here either way. */
+  const launch = (
+    command: string,
+    args: readonly string[],
+    {
+      childFds,
+      discard,
+      ...options
+    }: SpawnOptions & { readonly childFds: readonly number[]; readonly discard: () => void },
+  ): ChildProcess => {
+    try {
+      const child = spawn(command, args, options)
+      if (child.pid === undefined) discard()
+      return child
+    } catch (error) {
+      discard()
+      throw refusal(error, command)
+    } finally {
+      for (const fd of childFds) fs.closeSync(fd)
+    }
+  }
+
   /** Listens at once: what Node tells of a child, it tells but one time. */
-  const observe = (child: ChildProcess): Pick<StartedCommand, 'pid' | 'exit' | 'kill'> => ({
+  const observe = (child: ChildProcess, command: string): Pick<StartedCommand, 'pid' | 'exit' | 'kill'> => ({
     pid: new Promise((resolve, reject) => {
       child.once('error', (error) => {
-        if (child.pid === undefined) reject(failures.create('command-missing', error.message))
+        if (child.pid === undefined) reject(refusal(error, command))
       })
       child.once('spawn', () => {
         if (child.pid !== undefined) resolve(child.pid)
@@ -87,16 +119,16 @@ export function createStarter(
     const setsid = locate('setsid', settings.path, cwd)
     const terminal = await terminals.open(size, account)
     // It makes a session, takes the terminal for it, and becomes the command without another process in between.
-    const child = spawn(setsid, ['--ctty', command, ...parameters.args], {
+    const child = launch(setsid, ['--ctty', command, ...parameters.args], {
       cwd,
       env,
       stdio: [terminal.childFd, terminal.childFd, terminal.childFd],
       ...identityOf(account),
+      childFds: [terminal.childFd],
+      discard: () => terminal.discard(),
     })
-    fs.closeSync(terminal.childFd)
-    if (child.pid === undefined) terminal.discard()
     return {
-      ...observe(child),
+      ...observe(child, command),
       outputs: child.pid === undefined ? [] : [{ kind: 'data', chunks: terminal.output() }],
       input: { write: (data) => terminal.write(data), end: () => undefined, close: () => undefined },
       resize: (next) => terminal.resize(next),
@@ -106,22 +138,29 @@ export function createStarter(
   const onPipes = (parameters: SpawnParameters, account: Account, cwd: string): StartedCommand => {
     const input = parameters.stdin ? pipes.input() : undefined
     const outputs = [pipes.output(), pipes.output()] as const
-    const child = spawn(parameters.command, [...parameters.args], {
+    const all = input === undefined ? outputs : [...outputs, input]
+    const child = launch(parameters.command, parameters.args, {
       cwd,
       env: environmentOf(parameters, account),
       // A session of its own, so that `kill 0` in a command reaches that command and not the program here.
       detached: true,
       stdio: [input?.childFd ?? 'ignore', outputs[0].childFd, outputs[1].childFd],
       ...identityOf(account),
+      childFds: all.map(({ childFd }) => childFd),
+      discard: () => {
+        for (const { ownFd } of all) fs.closeSync(ownFd)
+      },
     })
-    for (const pipe of input === undefined ? outputs : [...outputs, input]) fs.closeSync(pipe.childFd)
+    const isRunning = child.pid !== undefined
     return {
-      ...observe(child),
-      outputs: [
-        { kind: 'data', chunks: read(outputs[0].ownFd) },
-        { kind: 'standard-error', chunks: read(outputs[1].ownFd) },
-      ],
-      input: input === undefined ? null : writerOf(input.ownFd),
+      ...observe(child, parameters.command),
+      outputs: isRunning
+        ? [
+            { kind: 'data', chunks: read(outputs[0].ownFd) },
+            { kind: 'standard-error', chunks: read(outputs[1].ownFd) },
+          ]
+        : [],
+      input: input === undefined || !isRunning ? null : writerOf(input.ownFd),
       resize: null,
     }
   }
