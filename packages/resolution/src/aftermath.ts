@@ -8,7 +8,8 @@ import type { BuildTarget } from './target.ts'
 
 /**
  * What a session need not wait for. It begins after the boot, so that a start which fails leaves nothing behind, and
- * nothing of it can cost the session its sandbox.
+ * nothing of it can cost the session its sandbox. It begins with the event loop's next turn: by then whoever waited for
+ * the boot has its result, so no request of the background is prepared in between.
  */
 export class Aftermath {
   readonly #targets: ReadonlyMap<Role, BuildTarget>
@@ -30,14 +31,14 @@ export class Aftermath {
     const context = { api, buildTimeoutMs, clock, lease, random, signal, emit: this.#emit }
     if (thenBuild !== undefined) {
       const options = { force: thenBuild.force, background: true, despiteFailure: false }
-      this.#leave(obtain(target, context, options), target.ref)
+      this.#leave(() => obtain(target, context, options), target.ref)
     } else if (rung === 'exact' && target.isCurrent !== undefined) {
-      this.#leave(heal({ ...target, ref }, context, tagsLeftBehind), ref)
+      this.#leave(() => heal({ ...target, ref }, context, tagsLeftBehind), ref)
     }
   }
 
-  #leave(work: Promise<unknown>, ref: string): void {
-    const tracked = inBackground(work, ref, this.#emit)
+  #leave(work: () => Promise<unknown>, ref: string): void {
+    const tracked = inBackground(nextTurn().then(work), ref, this.#emit)
     try {
       this.#options.waitUntil?.(tracked)
     } catch (error) {
@@ -48,3 +49,8 @@ export class Aftermath {
     }
   }
 }
+
+const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve)
+  })

@@ -107,6 +107,12 @@ export function nextBuildStep(memory: BuildMemory, event: BuildEvent): Next {
   return { memory: keepsLease ? after : { ...after, lease: 'unclaimed' }, step }
 }
 
+/** The step after the first look, for whoever got the lease at once. */
+export function firstBuildStep(wish: BuildWish, found: Found): BuildStep {
+  const { memory } = nextBuildStep(newBuildMemory(wish), { kind: 'claimed' })
+  return nextBuildStep(memory, { kind: 'found', found }).step
+}
+
 function decide(memory: BuildMemory, event: BuildEvent): Next {
   switch (event.kind) {
     case 'begun':

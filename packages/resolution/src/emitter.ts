@@ -18,6 +18,8 @@ function redactEvent(event: ResolutionEvent, { text }: Redactor): ResolutionEven
     case 'advance':
       return { ...event, ...reason }
     case 'build-start':
+    case 'build-joined':
+    case 'build-taken-over':
       return event
     default:
       return unreachable(event)

@@ -56,6 +56,28 @@ export type ResolutionEvent =
       /** The build it goes on from; absent for one from nothing. */
       readonly parent?: string
     }
+  /**
+   * A build that was requested elsewhere is awaited; it has no `build-start` and `build-end` here, nor a log. `foundBy`:
+   * `process`: a resolution of this process makes sure of the ref already; `tag`: the ref's tag led to a build of another
+   * process; `race`: one of another process took the place of what was tried here.
+   */
+  | {
+      readonly type: 'build-joined'
+      readonly ref: string
+      readonly background: boolean
+      readonly foundBy: 'process' | 'tag' | 'race'
+      /** Absent where a resolution of this process has it in hand. */
+      readonly buildId?: string
+    }
+  /** A build that somebody requested and never started is started here; its `build-start` follows. */
+  | {
+      readonly type: 'build-taken-over'
+      readonly ref: string
+      readonly background: boolean
+      readonly buildId: string
+      /** Since it was requested. */
+      readonly waitedMs: number
+    }
   | {
       readonly type: 'build-log'
       readonly ref: string

@@ -47,13 +47,14 @@ function track(work: Promise<unknown>): void {
 
 /**
  * Runs work at most once at a time per key in this process and lets everybody who asks meanwhile wait for the same
- * result. Who aborts leaves alone; the work stops when the last one has left.
+ * result. Who aborts leaves alone; the work stops when the last one has left. `onJoin` is told that somebody else had
+ * launched the work.
  * @returns the result, and whether somebody else had launched the work.
  */
 export async function shareFlight(
   key: string,
   work: (context: FlightContext) => Promise<FlightResult>,
-  waiter: { readonly signal: AbortSignal; readonly listener: ResolutionListener },
+  waiter: { readonly signal: AbortSignal; readonly listener: ResolutionListener; readonly onJoin: () => void },
 ): Promise<{ result: FlightResult; launchedHere: boolean }> {
   const { flights } = processState()
   waiter.signal.throwIfAborted()
@@ -61,6 +62,7 @@ export async function shareFlight(
   const flight = present ?? launch(key, work)
   flight.waiters += 1
   flight.listeners.add(waiter.listener)
+  if (present !== undefined) waiter.onJoin()
   try {
     return { result: await untilAborted(flight.work, waiter.signal), launchedHere: present === undefined }
   } finally {

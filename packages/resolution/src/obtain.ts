@@ -44,8 +44,10 @@ export async function obtain(
   const { api, emit } = context
   const key = `${api.scope}\n${target.ref}`
   const work = (flight: FlightContext): Promise<FlightResult> => build(key, target, context, options, flight)
+  const { background } = options
+  const onJoin = (): void => emit({ type: 'build-joined', ref: target.ref, background, foundBy: 'process' })
   const { result, launchedHere } = await withinBuildTimeout(target.ref, context, (signal) =>
-    shareFlight(key, work, { signal, listener: emit }),
+    shareFlight(key, work, { signal, listener: emit, onJoin }),
   )
   return launchedHere ? result : { ...result, how: 'joined', parent: undefined }
 }

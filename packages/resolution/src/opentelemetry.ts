@@ -38,14 +38,15 @@ const SCOPE = '@warmbox/resolution'
 /**
  * Turns the events of resolutions into spans and metrics.
  *
- * - span `warmbox.resolve` around a resolution, with the rungs tried, warnings and moved tags as its events
+ * - span `warmbox.resolve` around a resolution, with the rungs tried, builds joined or taken over, warnings and moved tags
+ *   as its events
  * - spans `warmbox.build` and `warmbox.create` within it; a build that goes on in the background ends after its parent
  * - counters `warmbox.resolutions` by rung and outcome, `warmbox.rungs`, `warmbox.builds`, `warmbox.creates`,
- *   `warmbox.advances` by outcome
+ *   `warmbox.advances` by outcome, `warmbox.joins` by how the build was found
  * - histogram `warmbox.resolve.duration` in seconds
  *
- * Attributes are `warmbox.rung`, `warmbox.ref`, `warmbox.outcome`, `warmbox.code`, `warmbox.step` and
- * `warmbox.background`. All texts were redacted before they became events; build log lines are left out.
+ * Attributes are `warmbox.rung`, `warmbox.ref`, `warmbox.outcome`, `warmbox.code`, `warmbox.step`, `warmbox.background`,
+ * `warmbox.build_id` and `warmbox.found_by`. All texts were redacted before they became events; build log lines are left out.
  */
 export function createResolutionTelemetry(options: ResolutionTelemetryOptions = {}): ResolutionTelemetry {
   const { tracer = trace.getTracer(SCOPE), meter = metrics.getMeter(SCOPE), now = Date.now } = options
@@ -64,6 +65,8 @@ const TYPES: Readonly<Record<ResolutionEvent['type'], true>> = {
   rung: true,
   create: true,
   'build-start': true,
+  'build-joined': true,
+  'build-taken-over': true,
   'build-log': true,
   'build-end': true,
   advance: true,
@@ -79,6 +82,7 @@ interface Instruments {
   readonly rungs: Counter
   readonly builds: Counter
   readonly creates: Counter
+  readonly joins: Counter
   readonly advances: Counter
   readonly duration: Histogram
 }
@@ -88,6 +92,7 @@ const createInstruments = (meter: Meter): Instruments => ({
   rungs: meter.createCounter('warmbox.rungs', { description: 'Rungs that were tried' }),
   builds: meter.createCounter('warmbox.builds', { description: 'Template builds that ended' }),
   creates: meter.createCounter('warmbox.creates', { description: 'Tries to create a sandbox' }),
+  joins: meter.createCounter('warmbox.joins', { description: 'Builds of others that were awaited' }),
   advances: meter.createCounter('warmbox.advances', { description: 'Tries to move tags to a finished build' }),
   duration: meter.createHistogram('warmbox.resolve.duration', { description: 'Duration of resolutions', unit: 's' }),
 })
@@ -124,7 +129,7 @@ class SessionTelemetry {
   }
 
   hear(event: ResolutionEvent): void {
-    const { advances, builds, creates, rungs } = this.#instruments
+    const { advances, builds, creates, joins, rungs } = this.#instruments
     const attributes = attributesOf(event)
     switch (event.type) {
       case 'build-start':
@@ -139,6 +144,13 @@ class SessionTelemetry {
         this.#parts.push(
           this.#part('warmbox.create', attributes, event, event.outcome !== 'created' && event.outcome !== 'adopted'),
         )
+        break
+      case 'build-joined':
+        joins.add(1, pick(attributes, 'found_by', 'background'))
+        this.#addMoment('warmbox.build-joined', attributes)
+        break
+      case 'build-taken-over':
+        this.#addMoment('warmbox.build-taken-over', attributes)
         break
       case 'rung':
         rungs.add(1, pick(attributes, 'rung', 'outcome'))
@@ -215,13 +227,25 @@ function finish(span: Span, { endedAt, failure }: Part): void {
   span.end(endedAt)
 }
 
-const ATTRIBUTES = ['rung', 'ref', 'outcome', 'code', 'step', 'background', 'reason', 'tags'] as const
-type AttributeName = (typeof ATTRIBUTES)[number]
+/** Names of attributes, by the fields of events they are read from. */
+const ATTRIBUTES = {
+  rung: 'rung',
+  ref: 'ref',
+  outcome: 'outcome',
+  code: 'code',
+  step: 'step',
+  background: 'background',
+  reason: 'reason',
+  tags: 'tags',
+  buildId: 'build_id',
+  foundBy: 'found_by',
+} as const
+type AttributeName = (typeof ATTRIBUTES)[keyof typeof ATTRIBUTES]
 
 function attributesOf(event: ResolutionEvent): Attributes {
   const attributes: Attributes = {}
-  for (const name of ATTRIBUTES) {
-    const value: unknown = Reflect.get(event, name)
+  for (const [field, name] of Object.entries(ATTRIBUTES)) {
+    const value: unknown = Reflect.get(event, field)
     if (typeof value === 'string' || typeof value === 'boolean') attributes[`warmbox.${name}`] = value
     if (Array.isArray(value)) attributes[`warmbox.${name}`] = value.map(String)
   }

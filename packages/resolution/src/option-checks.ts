@@ -1,4 +1,5 @@
 import { ResolutionError } from './errors.ts'
+import { findMisspeltName, findUnknownName } from './known-names.ts'
 
 // What JavaScript callers, and specs assembled from data, get wrong unnoticed by a compiler. Values are never quoted:
 // any of them may be a secret in the wrong place.
@@ -50,6 +51,28 @@ export const isObject = (value: unknown): value is object => typeof value === 'o
 
 /** An object of named values; a list is none. */
 export const isRecord = (value: unknown): value is object => isObject(value) && !Array.isArray(value)
+
+/** An object written down as such, and not an instance of somebody's class, which has fields of its own. */
+const isPlain = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype
+}
+
+/**
+ * Refuses names that nobody reads.
+ * @param isOpen whether others may add names of theirs: then only one that resembles a known name is refused
+ * @throws ResolutionError `INVALID_SPEC`
+ */
+export function assertKnownNames(
+  what: string,
+  value: object,
+  known: Readonly<Record<string, true>>,
+  { isOpen }: { readonly isOpen: boolean },
+): void {
+  const names = Object.keys(known)
+  const unknown = isOpen || !isPlain(value) ? findMisspeltName(value, names) : findUnknownName(value, names)
+  if (unknown !== undefined) refuseInput(`'${unknown.name}' is no part of ${what}`, unknown.hint)
+}
 
 const hasMethod = (value: unknown, name: string): boolean =>
   isObject(value) && typeof Reflect.get(value, name) === 'function'

@@ -5,6 +5,7 @@ import { createMemoryLease } from './memory-lease.ts'
 import {
   assertBoolean,
   assertFunction,
+  assertKnownNames,
   assertMethods,
   assertResources,
   isRecord,
@@ -96,6 +97,24 @@ export interface ResolvedOptions {
 /** The longest delay a timer of the platform can hold. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
+/** The options of every function there is: one object may serve several of them. */
+export const OPTION_NAMES: Readonly<Record<keyof BootOptions<unknown> | 'force', true>> = {
+  api: true,
+  signal: true,
+  onEvent: true,
+  buildTimeoutMs: true,
+  strictTemplate: true,
+  waitUntil: true,
+  resources: true,
+  lease: true,
+  clock: true,
+  random: true,
+  boot: true,
+  adopt: true,
+  abandon: true,
+  force: true,
+}
+
 const API_METHODS: MethodsOf<TemplateApi> = {
   status: true,
   templateId: true,
@@ -114,7 +133,7 @@ const SIGNAL_METHODS = { addEventListener: true, removeEventListener: true, thro
 
 /**
  * @throws ResolutionError `INVALID_SPEC` for an option that has not its form, such as a build timeout that is no positive
- * number of milliseconds, and `MISSING_API_KEY` from the api itself: all before any request.
+ * number of milliseconds, or a name that nobody knows, and `MISSING_API_KEY` from the api itself: all before any request.
  */
 export function resolveOptions(options: ResolveTemplateOptions): ResolvedOptions {
   assertForms(options)
@@ -140,6 +159,7 @@ const API_HINT = 'Give what createTemplateApi() returns as api'
 
 function assertForms(options: ResolveTemplateOptions): void {
   if (!isRecord(options)) refuseInput('The options are not an object', 'Write them like { api: createTemplateApi() }')
+  assertKnownNames('the options', options, OPTION_NAMES, { isOpen: false })
   const { api, buildTimeoutMs, clock, lease, onEvent, random, resources, signal, strictTemplate, waitUntil } = options
   assertMethods('api', api, API_METHODS, API_HINT)
   if (signal !== undefined) {

@@ -3,6 +3,7 @@ import { isAccountFailure } from './code-classes.ts'
 import { isResolutionError } from './errors.ts'
 import type { Rung } from './events.ts'
 import { rememberedFailure } from './failure-memory.ts'
+import { firstBuildStep } from './build-policy.ts'
 import { findBuild } from './find-build.ts'
 import {
   type BuildOutcome,
@@ -16,8 +17,8 @@ import {
   type Role,
   type Step,
 } from './ladder.ts'
-import { isRecord, refuseInput } from './option-checks.ts'
-import { type ResolvedOptions, resolveOptions, type ResolveTemplateOptions } from './options.ts'
+import { assertKnownNames, isRecord, refuseInput } from './option-checks.ts'
+import { OPTION_NAMES, type ResolvedOptions, resolveOptions, type ResolveTemplateOptions } from './options.ts'
 import { prepare } from './prepare-resolution.ts'
 import type { PreparedLadder } from './prepare.ts'
 import { createTemplateApi } from './sdk-template-api.ts'
@@ -32,6 +33,20 @@ export interface PlanConnection
     ConnectionOpts,
     Pick<ResolveTemplateOptions, 'resources' | 'strictTemplate' | 'clock'>,
     Partial<Pick<ResolveTemplateOptions, 'api'>> {}
+
+const ENDPOINT_NAMES = {
+  apiKey: true,
+  domain: true,
+  apiUrl: true,
+  sandboxUrl: true,
+  debug: true,
+  requestTimeoutMs: true,
+  headers: true,
+  proxy: true,
+  signal: true,
+} as const satisfies { readonly [Name in keyof ConnectionOpts]: true }
+
+const CONNECTION_NAMES = { ...OPTION_NAMES, ...ENDPOINT_NAMES }
 
 /** One rung a session would leave behind, and why. */
 export interface PlannedMiss {
@@ -54,7 +69,12 @@ export interface TemplatePlan {
   readonly wouldBootStale: boolean
   /** The ref it would build, awaited or in the background. */
   readonly wouldBuild: string | undefined
-  /** The ref whose running build it would wait for, or leave to whoever runs it. */
+  /** For that it would start this build, by its id, which somebody requested and left; undefined: it would request one. */
+  readonly wouldTakeOver: string | undefined
+  /**
+   * The ref whose build it would wait for, or leave to whoever runs it. One that was requested in the last 15 s counts as
+   * somebody's too; if it still waits after them, a session that waits for it starts it itself.
+   */
   readonly wouldJoin: string | undefined
   /** What the wanted template's content depends on without being pinned to it. */
   readonly unpinned: readonly Unpinned[]
@@ -74,6 +94,8 @@ export async function planTemplate(
   connection: PlanConnection = {},
 ): Promise<TemplatePlan> {
   if (!isRecord(connection)) refuseInput('The connection is not an object', 'Write it like { apiKey }, or leave it out')
+  // The SDK may come to know names that are not known here, so only what resembles one is refused.
+  assertKnownNames('the connection', connection, CONNECTION_NAMES, { isOpen: true })
   const { api: given, clock, resources, signal, strictTemplate, ...endpoint } = connection
   const api = given ?? createTemplateApi(endpoint)
   const options = resolveOptions({ api, clock, resources, signal, strictTemplate })
@@ -84,8 +106,13 @@ export async function planTemplate(
 type StepOf<Kind extends Step['do']> = Extract<Step, { do: Kind }>
 type BuildPlan =
   | { readonly kind: 'join' }
-  | { readonly kind: 'build' }
+  /** `registered`: the id of one that is there and waits to be started. */
+  | { readonly kind: 'build'; readonly registered: string | undefined }
+  /** It is ready by now. */
+  | { readonly kind: 'reuse' }
   | { readonly kind: 'leave'; readonly reason: string }
+
+const NO_BUILD = { wouldBuild: undefined, wouldTakeOver: undefined, wouldJoin: undefined } as const
 
 /** Takes the steps of the ladder as far as they can be taken by asking. */
 class Planner {
@@ -93,7 +120,7 @@ class Planner {
   readonly #options: ResolvedOptions
   readonly #missed: PlannedMiss[] = []
   #facts: Facts = NO_FACTS
-  #building: { readonly wouldBuild?: string; readonly wouldJoin?: string } = {}
+  #building: Pick<TemplatePlan, 'wouldBuild' | 'wouldTakeOver' | 'wouldJoin'> = NO_BUILD
 
   constructor(ladder: PreparedLadder, options: ResolvedOptions) {
     this.#ladder = ladder
@@ -116,8 +143,7 @@ class Planner {
       rung: booted?.rung,
       boots: booted?.ref,
       wouldBootStale: booted?.rung === 'stale',
-      wouldBuild: this.#building.wouldBuild,
-      wouldJoin: this.#building.wouldJoin,
+      ...this.#building,
       unpinned: Object.freeze(wanted === undefined ? [] : await unpinnedOf(wanted)),
       missed: Object.freeze([...this.#missed]),
     })
@@ -185,12 +211,12 @@ class Planner {
   async #build(step: StepOf<'build'>): Promise<BuildOutcome> {
     const { ref, role } = step
     const plan = await this.#planBuild(role, step.force, role === 'default')
+    this.#note(plan, ref)
     switch (plan.kind) {
       case 'join':
-        this.#building = { wouldJoin: ref }
+      case 'reuse':
         return { kind: 'joined' }
       case 'build':
-        this.#building = { wouldBuild: ref }
         return { kind: 'built' }
       case 'leave':
         this.#miss(step, plan.reason)
@@ -202,12 +228,16 @@ class Planner {
 
   async #planBackground(role: Role, { force, ref }: { readonly ref: string; readonly force: boolean }): Promise<void> {
     const plan = await this.#planBuild(role, force, false)
-    if (plan.kind === 'join') this.#building = { wouldJoin: ref }
-    if (plan.kind === 'build') this.#building = { wouldBuild: ref }
-    if (plan.kind === 'leave') this.#missed.push({ rung: 'built', ref, reason: plan.reason })
+    this.#note(plan, ref)
+    if (plan.kind === 'leave') this.#miss({ rung: 'built', ref }, plan.reason)
   }
 
-  /** As the build policy decides before anything was started. */
+  #note(plan: BuildPlan, ref: string): void {
+    if (plan.kind === 'join') this.#building = { ...NO_BUILD, wouldJoin: ref }
+    if (plan.kind === 'build') this.#building = { ...NO_BUILD, wouldBuild: ref, wouldTakeOver: plan.registered }
+  }
+
+  /** What the build policy would do after its first look, with the lease of the ref in hand. */
   async #planBuild(role: Role, force: boolean, despiteFailure: boolean): Promise<BuildPlan> {
     const { api, clock } = this.#options
     const target = this.#ladder.targets.get(role)
@@ -216,14 +246,28 @@ class Planner {
       isOurs: () => false,
       uploads: async () => copiesFiles(await buildBodyOf(target.template)),
     })
-    if (found.kind === 'running' && !found.abandoned) return { kind: 'join' }
-    if (force || despiteFailure) return { kind: 'build' }
-    if (found.kind === 'broken' && found.isFresh) return { kind: 'leave', reason: found.failure.message }
-    const remembered = rememberedFailure(`${api.scope}\n${target.ref}`, clock.now())
-    return remembered === undefined ? { kind: 'build' } : { kind: 'leave', reason: remembered.message }
+    const { ref } = target
+    const remembered = rememberedFailure(`${api.scope}\n${ref}`, clock.now())?.message
+    const step = firstBuildStep({ ref, force, despiteFailure, remembered }, found)
+    switch (step.do) {
+      case 'await':
+        return { kind: 'join' }
+      case 'finish':
+        return { kind: 'reuse' }
+      case 'fail':
+        return { kind: 'leave', reason: step.failure.message }
+      case 'start':
+        return { kind: 'build', registered: step.registered?.buildId }
+      case 'claim':
+      case 'look':
+      case 'pause':
+        throw new TypeError(`The build policy cannot '${step.do}' after a first look with the lease`)
+      default:
+        return unreachable(step)
+    }
   }
 
-  #miss({ ref, rung }: { readonly ref: string; readonly rung: Rung }, reason: string): void {
+  #miss({ ref, rung }: Pick<PlannedMiss, 'ref' | 'rung'>, reason: string): void {
     this.#missed.push({ rung, ref, reason: this.#ladder.redactor.text(reason) })
   }
 

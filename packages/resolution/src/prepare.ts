@@ -7,7 +7,7 @@ import type { Candidate, FirstLook, Role } from './ladder.ts'
 import { createDefaultMountableTemplate } from './mountable-template.ts'
 import { createRedactor, type Redactor } from './redact.ts'
 import { checked, withTag } from './refs.ts'
-import { assertBuilder, assertNamedForm } from './spec-checks.ts'
+import { assertBuilder, assertNamedForm, type SpecOrigin } from './spec-checks.ts'
 import {
   isDeferredNamedTemplateSpec,
   isNamedTemplateSpec,
@@ -80,7 +80,7 @@ export async function prepareLadder(spec: TemplateSpec | undefined, options: Pre
       },
     })
     // Nobody waits for a spec that does not mind the signal.
-    return await prepareNamedSpec(assertNamedSpec(await untilAborted(resolving, signal)), options)
+    return await prepareNamedSpec(assertNamedSpec(await untilAborted(resolving, signal)), 'deferred', options)
   } catch (error) {
     signal.throwIfAborted()
     return { ...ladderOf([], resources, options), unresolved: unresolved(expected, error) }
@@ -109,7 +109,7 @@ async function prepareSpec(
   options: PrepareOptions,
 ): Promise<PreparedLadder> {
   if (typeof spec === 'string') return ladderOf([existing('wanted', spec, options.strictTemplate)], resources, options)
-  if (isNamedTemplateSpec(spec)) return prepareNamedSpec(spec, options)
+  if (isNamedTemplateSpec(spec)) return prepareNamedSpec(spec, 'given', options)
   const template = typeof spec === 'function' ? extended(spec, resources) : spec
   return ladderOf([await unnamed('wanted', template, resources)], resources, options)
 }
@@ -131,10 +131,14 @@ function extended(
   }
 }
 
-async function prepareNamedSpec(spec: NamedTemplateSpec, options: PrepareOptions): Promise<PreparedLadder> {
+async function prepareNamedSpec(
+  spec: NamedTemplateSpec,
+  origin: SpecOrigin,
+  options: PrepareOptions,
+): Promise<PreparedLadder> {
   const fallback = spec.fallbackTemplate
-  assertNamedForm(spec, '')
-  if (isNamed(fallback)) assertNamedForm(fallback, 'fallbackTemplate.')
+  assertNamedForm(spec, '', origin)
+  if (isNamed(fallback)) assertNamedForm(fallback, 'fallbackTemplate.', origin)
   const resources = resourcesOf({ ...options.resources, ...spec.buildResources })
   const redactor = createRedactor([...(spec.redact ?? []), ...(isNamed(fallback) ? (fallback.redact ?? []) : [])])
   const wanted = named('wanted', spec, resources, redactor)
@@ -159,7 +163,7 @@ export function prepareNamed(
       hint: 'Give an object with ref and template; a deferred spec is resolved before',
     })
   }
-  assertNamedForm(spec, '')
+  assertNamedForm(spec, '', 'given')
   const resources = resourcesOf({ ...options.resources, ...spec.buildResources })
   const { candidate, target } = named('wanted', spec, resources, createRedactor(spec.redact ?? []))
   return { ref: candidate.ref, target }

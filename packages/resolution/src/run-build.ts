@@ -85,6 +85,10 @@ class BuildRun {
   /** Of the last build requested here. */
   #skippedCache = false
   #uploading: Promise<boolean> | undefined
+  /** Something was tried here before: what is found now may have taken its place. */
+  #hasTried = false
+  /** The build of somebody else's that was told of last. */
+  #joined: string | undefined
 
   constructor(target: BuildTarget, context: BuildContext) {
     this.#target = target
@@ -145,6 +149,7 @@ class BuildRun {
     if (registered !== undefined) return this.#startLeft(registered)
     this.#skippedCache = isCacheSuspect(api.scope, ref)
     const request = { ref, template, ...resources, ...(this.#skippedCache ? { skipCache: true } : {}) }
+    this.#hasTried = true
     this.#startedAt = clock.now()
     emit({ type: 'build-start', ref, background })
     const requested = await this.#guarded('request', async () => {
@@ -173,8 +178,12 @@ class BuildRun {
   async #startLeft(build: BuildHandle): Promise<BuildEvent> {
     const { api, background, clock, emit } = this.#context
     const { ref, template, resources } = this.#target
+    const { buildId } = build
     this.#skippedCache = false
+    this.#hasTried = true
     this.#startedAt = clock.now()
+    const waitedMs = Math.max(0, this.#startedAt - this.#requestedAt(build))
+    emit({ type: 'build-taken-over', ref, background, buildId, waitedMs })
     emit({ type: 'build-start', ref, background })
     return this.#told(
       await this.#guarded('start', async () => {
@@ -213,8 +222,8 @@ class BuildRun {
     const onCacheHit = (): void => {
       cached = true
     }
-    const isFound = this.#found?.buildId === build.buildId
-    const requestedAt = (isFound ? this.#found?.createdAt.getTime() : undefined) ?? this.#context.clock.now()
+    const requestedAt = this.#requestedAt(build)
+    if (!ours) this.#tellJoined(build)
     const event = await this.#guarded('wait', () =>
       followBuild(this.#target, build, ours, {
         ...this.#context,
@@ -225,6 +234,21 @@ class BuildRun {
     )
     this.#learn(event, { cached, skippedCache: ours && this.#skippedCache })
     return this.#told(event.kind === 'refused' ? { ...event, ours } : event)
+  }
+
+  /** On the platform's clock where the last look found it. */
+  #requestedAt({ buildId }: BuildHandle): number {
+    const isFound = this.#found?.buildId === buildId
+    return (isFound ? this.#found?.createdAt.getTime() : undefined) ?? this.#context.clock.now()
+  }
+
+  /** Once for each: a build may be looked up again while it is awaited. */
+  #tellJoined({ buildId }: BuildHandle): void {
+    if (this.#joined === buildId) return
+    this.#joined = buildId
+    const { background, emit } = this.#context
+    const foundBy = this.#hasTried ? 'race' : 'tag'
+    emit({ type: 'build-joined', ref: this.#target.ref, background, foundBy, buildId })
   }
 
   #learn(event: BuildEvent, how: { readonly cached: boolean; readonly skippedCache: boolean }): void {

@@ -1,5 +1,29 @@
-import { assertFunction, assertResources, assertStrings, isRecord, refuseInput } from './option-checks.ts'
+import {
+  assertFunction,
+  assertKnownNames,
+  assertResources,
+  assertStrings,
+  isRecord,
+  refuseInput,
+} from './option-checks.ts'
 import type { NamedTemplateSpec } from './spec.ts'
+
+const NAMES: Readonly<Record<keyof NamedTemplateSpec, true>> = {
+  ref: true,
+  template: true,
+  fallbackTemplate: true,
+  staleRef: true,
+  buildRef: true,
+  buildTags: true,
+  incremental: true,
+  buildResources: true,
+  isCurrent: true,
+  refused: true,
+  redact: true,
+}
+
+/** Where a spec was written: by the caller himself, or answered by a deferred spec, which may say more than is asked. */
+export type SpecOrigin = 'given' | 'deferred'
 
 /**
  * Checks the form of everything in a named spec but its fallback. What its refs and tags may look like is checked where
@@ -7,9 +31,12 @@ import type { NamedTemplateSpec } from './spec.ts'
  * @param where what stands before the name of a field: nothing, or `fallbackTemplate.`
  * @throws ResolutionError `INVALID_SPEC`
  */
-export function assertNamedForm(spec: NamedTemplateSpec, where: string): void {
+export function assertNamedForm(spec: NamedTemplateSpec, where: string, origin: SpecOrigin): void {
   const { buildRef, buildResources, buildTags, incremental, isCurrent, redact, refused, staleRef, template } = spec
   assertBuilder(`${where}template`, template)
+  // JSON.stringify asks for toJSON, so that a spec can keep its secrets.
+  const what = where === '' ? 'a named spec' : 'the named spec that is the fallbackTemplate'
+  assertKnownNames(what, spec, { ...NAMES, toJSON: true }, { isOpen: origin === 'deferred' })
   assertRef(`${where}staleRef`, staleRef)
   assertRef(`${where}buildRef`, buildRef)
   assertStrings(`${where}buildTags`, buildTags)

@@ -90,6 +90,19 @@ describe('an earlier build', () => {
     expect((await world.start(named({ staleRef: STALE }))).rung).toBe('exact')
   })
 
+  test('is handed over before anything is asked for in the background', async () => {
+    const world = new World()
+    world.api.seed(STALE, 'ready')
+    await world.start(named({ staleRef: STALE, isCurrent: async () => true }))
+    expect(world.api.calls.map(({ method }) => method)).toEqual(['tags'])
+    await settleBackgroundBuilds()
+    await world.start(named({ staleRef: STALE, buildTags: ['current'], isCurrent: async () => true }))
+    expect(world.api.calls.at(-1)).toMatchObject({ method: 'tags' })
+    const asked = world.api.calls.length
+    await settleBackgroundBuilds()
+    expect(world.api.calls.slice(asked).map(({ method }) => method)).toEqual(['tags'])
+  })
+
   test('hands the background build to waitUntil, which never rejects', async () => {
     const world = new World()
     world.api.seed(STALE, 'ready')
@@ -145,6 +158,10 @@ describe('somebody else builds the wanted template', () => {
     expect(trace(result.attempts)).toEqual(['exact unusable', 'joined booted'])
     expect(world.api.count('requestBuild')).toBe(0)
     expect(world.eventsOf('build-log')).toEqual([])
+    expect(world.eventsOf('build-joined')).toEqual([
+      { type: 'build-joined', ref: REF, background: false, foundBy: 'tag', buildId: 'build-1' },
+    ])
+    expect(world.eventsOf('build-start')).toEqual([])
   })
 
   test('in this process: many sessions at once share one build', async () => {
@@ -152,6 +169,9 @@ describe('somebody else builds the wanted template', () => {
     const results = await Promise.all(Array.from({ length: 20 }, () => world.start(named())))
     expect(world.api.count('requestBuild')).toBe(1)
     expect(results.map(({ rung }) => rung).toSorted()).toEqual(['built', ...Array<string>(19).fill('joined')])
+    expect(world.eventsOf('build-joined')).toEqual(
+      Array.from({ length: 19 }, () => ({ type: 'build-joined', ref: REF, background: false, foundBy: 'process' })),
+    )
   })
 
   test('and a newer one of somebody else cancels it: the newer one is joined', async () => {
@@ -163,6 +183,7 @@ describe('somebody else builds the wanted template', () => {
     const result = await world.start(named())
     expect(trace(result.attempts)).toEqual(['exact unusable', 'joined booted'])
     expect(world.api.count('requestBuild')).toBe(0)
+    expect(new Set(world.eventsOf('build-joined').map(({ buildId }) => buildId)).size).toBe(2)
   })
 
   test('and left it before the start: that very build is started', async () => {
@@ -174,6 +195,10 @@ describe('somebody else builds the wanted template', () => {
     expect(left.state).toBe('ready')
     expect([world.api.count('requestBuild'), world.api.count('startBuild')]).toEqual([0, 1])
     expect(world.clock.now() - since).toBeLessThan(60_000)
+    const builds = world.events.filter(({ type }) => type.startsWith('build-'))
+    expect(builds.map(({ type }) => type)).toEqual(['build-joined', 'build-taken-over', 'build-start', 'build-end'])
+    expect(world.eventsOf('build-taken-over')).toMatchObject([{ ref: REF, background: false, buildId: left.id }])
+    expect(world.eventsOf('build-taken-over')[0]?.waitedMs).toBeGreaterThan(15_000)
   })
 
   test('and left it before the start, which is refused: it is superseded', async () => {

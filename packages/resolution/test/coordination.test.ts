@@ -109,6 +109,7 @@ describe('somebody else', () => {
     }
     expect((await start(world)).rung).toBe('joined')
     expect(world.api.count('startBuild')).toBe(0)
+    expect(world.eventsOf('build-joined')).toMatchObject([{ ref: REF, foundBy: 'race', buildId: 'build-2' }])
   })
 
   test('goes on requesting it: comes to an end', async () => {

@@ -109,6 +109,19 @@ test('a stale start: the background build is a child that ends after its parent'
   expect(await counts()).toContain('warmbox.advances moved: 1')
 })
 
+test('a build of somebody else, joined and then taken over, is told and counted', async () => {
+  const { counts, spans, telemetry, world } = traced()
+  const left = world.api.seed(REF, 'waiting')
+  await world.start(named(), { onEvent: telemetry.listener() })
+  expect(byName(spans(), 'warmbox.resolve').events).toMatchObject([
+    { name: 'warmbox.rung' },
+    { name: 'warmbox.build-joined', attributes: { 'warmbox.build_id': left.id, 'warmbox.found_by': 'tag' } },
+    { name: 'warmbox.build-taken-over', attributes: { 'warmbox.build_id': left.id } },
+    { name: 'warmbox.rung' },
+  ])
+  expect(await counts()).toContain('warmbox.joins tag false: 1')
+})
+
 test('a failed start: its error and the failed build are errors of their spans', async () => {
   const { spans, telemetry, world } = traced()
   world.api.scripts.push({ end: { message: 'exit 1', step: '2' } })

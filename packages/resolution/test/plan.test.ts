@@ -26,6 +26,7 @@ describe('a plan', () => {
       boots: REF,
       wouldBootStale: false,
       wouldBuild: undefined,
+      wouldTakeOver: undefined,
       wouldJoin: undefined,
       unpinned: [{ kind: 'image', name: 'e2bdev/base' }],
       missed: [],
@@ -62,6 +63,29 @@ describe('a plan', () => {
     const world = new World()
     world.api.seed(REF, 'building')
     expect(await planIn(world, named())).toMatchObject({ rung: 'joined', wouldJoin: REF, wouldBuild: undefined })
+  })
+
+  test('of a ref whose build was requested and left: starts that one, as the session does', async () => {
+    const world = new World()
+    const left = world.api.seed(REF, 'waiting')
+    expect(await planIn(world, named())).toMatchObject({ rung: 'joined', wouldJoin: REF, wouldTakeOver: undefined })
+    world.clock.advance(16_000)
+    const plan = await planIn(world, named())
+    expect(plan).toMatchObject({ rung: 'built', wouldBuild: REF, wouldTakeOver: left.id, wouldJoin: undefined })
+    world.api.seed(STALE, 'ready')
+    expect(await planIn(world, named({ staleRef: STALE }))).toMatchObject({ rung: 'stale', wouldTakeOver: left.id })
+    expect((await world.start(named())).rung).toBe(plan.rung)
+    expect(world.api.count('requestBuild')).toBe(0)
+  })
+
+  test('of a ref that stands for another one whose build is ready: neither builds nor joins', async () => {
+    const world = new World()
+    const spec = named({ buildRef: 'mastra-repo-abc:unpinned' })
+    world.api.seed('mastra-repo-abc:unpinned', 'ready')
+    const plan = await planIn(world, spec)
+    expect(plan).toMatchObject({ rung: 'joined', wouldBuild: undefined, wouldJoin: undefined })
+    expect(await world.start(spec)).toMatchObject({ rung: plan.rung, ref: plan.boots })
+    expect(world.api.count('requestBuild')).toBe(0)
   })
 
   test('of a ref whose build was abandoned: builds', async () => {

@@ -87,7 +87,16 @@ test('the functions hosts call', () => {
 test('the words of a resolution', () => {
   expectTypeOf<Rung>().toEqualTypeOf<'exact' | 'stale' | 'joined' | 'built' | 'fallback' | 'default' | 'rebuilt'>()
   expectTypeOf<ResolutionEvent['type']>().toEqualTypeOf<
-    'rung' | 'create' | 'build-start' | 'build-log' | 'build-end' | 'advance' | 'warning' | 'resolution-end'
+    | 'rung'
+    | 'create'
+    | 'build-start'
+    | 'build-joined'
+    | 'build-taken-over'
+    | 'build-log'
+    | 'build-end'
+    | 'advance'
+    | 'warning'
+    | 'resolution-end'
   >()
 })
 
@@ -113,6 +122,7 @@ test('the values a host can import, the constants of the identity included', () 
     'createRedactor',
     'createTemplateApi',
     'ensureTemplate',
+    'findUnknownName',
     'formatTemplateRef',
     'isDeferredNamedTemplateSpec',
     'isNamedTemplateSpec',

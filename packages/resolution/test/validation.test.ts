@@ -136,6 +136,94 @@ describe('bad input is refused before any request', () => {
     expect(world.api.calls).toEqual([])
   })
 
+  // Names nobody reads, and the hint that goes with each.
+  const misspelt: [string, string][] = [
+    ['fallbacktemplate', "Did you mean 'fallbackTemplate'?"],
+    ['staleref', "Did you mean 'staleRef'?"],
+    ['buildTag', "Did you mean 'buildTags'?"],
+    ['buildResource', "Did you mean 'buildResources'?"],
+    ['isCurent', "Did you mean 'isCurrent'?"],
+    ['redacted', "Did you mean 'redact'?"],
+    ['tags', 'Known names: ref, template, fallbackTemplate, '],
+  ]
+
+  test.each(misspelt)('%s in a named spec', async (name, hint) => {
+    const { api, options: given } = new World()
+    const spec = Object.assign(named(), { [name]: ['x'] })
+    for (const failure of [
+      bootFromSpec(spec, given),
+      bootFromSpec(named({ fallbackTemplate: spec }), given),
+      resolveTemplate(spec, given),
+      prepareResolution(spec, given),
+      planTemplate(spec, { api }),
+      ensureTemplate(spec, { api }),
+    ]) {
+      expect(await rejection(failure)).toMatchObject({
+        code: 'INVALID_SPEC',
+        message: expect.stringContaining(`'${name}' is no part of `),
+        hint: expect.stringContaining(hint),
+      })
+    }
+    expect(api.calls).toEqual([])
+  })
+
+  test('a misspelt option', async () => {
+    const world = new World()
+    const { api } = world
+    const given = Object.assign({}, world.options, { strictTemplates: true })
+    for (const failure of [
+      bootFromSpec(named(), given),
+      bootRef(REF, given),
+      prepareResolution(named(), given),
+      resolveTemplate(named(), given),
+      ensureTemplate(named(), given),
+      planTemplate(named(), Object.assign({ api }, { strictTemplates: true })),
+      planTemplate(named(), Object.assign({ api }, { Resources: {} })),
+      planTemplate(named(), Object.assign({ api }, { apikey: 'e2b_0' })),
+    ]) {
+      expect(await rejection(failure)).toMatchObject({
+        code: 'INVALID_SPEC',
+        hint: expect.stringMatching(/^Did you mean/),
+      })
+    }
+    const unlike = await rejection(bootFromSpec(named(), Object.assign({}, world.options, { verbose: true })))
+    expect(unlike).toMatchObject({ code: 'INVALID_SPEC', hint: expect.stringContaining('buildTimeoutMs') })
+    expect(api.calls).toEqual([])
+  })
+
+  test('but not what is nobody’s mistake', async () => {
+    class OwnSpec {
+      readonly ref = REF
+      readonly template = named().template
+      readonly sha = 'abc'
+    }
+    const hidden = Object.defineProperty(named(), 'staleref', { value: 'hidden', enumerable: false })
+    const specs: TemplateSpec[] = [
+      new OwnSpec(),
+      hidden,
+      Object.assign(named(), { [Symbol.for('note')]: 1, toJSON: () => 'spec', verbose: undefined }),
+      Object.assign(
+        { resolveSpec: async () => Object.assign(named(), { sha: 'abc' }) },
+        { repository: 'acme/widgets' },
+      ),
+    ]
+    for (const spec of specs) {
+      const world = new World()
+      // oxlint-disable-next-line no-await-in-loop -- one after the other is enough
+      expect((await world.start(spec, Object.assign({}, { [Symbol('note')]: 1 }))).rung).toBe('built')
+    }
+    const { api } = new World()
+    // The SDK may have options of tomorrow.
+    expect(await planTemplate(named(), Object.assign({ api }, { tomorrow: 1 }))).toMatchObject({ rung: 'built' })
+  })
+
+  test('what a deferred spec misspells costs it its template, and says so', async () => {
+    const world = new World()
+    const spec = { resolveSpec: async () => Object.assign(named(), { fallbacktemplate: 'base' }) }
+    expect((await world.start(spec)).rung).toBe('default')
+    expect(world.eventsOf('warning')).toMatchObject([{ message: expect.stringContaining('fallbacktemplate') }])
+  })
+
   test('no options at all', async () => {
     const [forgotten]: BootOptions<string>[] = JSON.parse('[]')
     const wrong: BootOptions<string>[] = JSON.parse('[null, 5]')
