@@ -61,6 +61,20 @@ const withModes = (files: readonly SandboxFileInput[]): { word: string; director
 /** A path that no command takes for an option. */
 const operand = (file: string): string => (file.startsWith('-') ? `./${file}` : file)
 
+/** How the scripts below end where a step of theirs fails, so that nobody has to read a program's words. */
+const NO_DIRECTORY = 81
+const NOT_REPLACED = 82
+const NOT_MADE = 83
+const NO_MODE = 84
+
+const HINTS: ReadonlyMap<number, string> = new Map([
+  [NO_DIRECTORY, 'Choose a path whose directories the sandbox user may make: none of them is a file'],
+  [NOT_REPLACED, 'Choose a path at which there is no directory, and no file in a directory of another user'],
+  [NOT_MADE, 'Choose a directory the sandbox user may write to, on a disk that is not full'],
+  [NO_MODE, 'Leave out the mode where files belong to another user, or have none as in a mounted bucket'],
+])
+const NO_SHELL_HINT = 'The shell ended before its script did: look whether the sandbox can still run commands'
+
 /**
  * Command that makes files with a mode before their content arrives, so that a secret is never readable by others in
  * between. Empty where no file has one.
@@ -69,15 +83,16 @@ const prepareModes = (files: readonly SandboxFileInput[]): string =>
   withModes(files)
     .map(
       ({ word, directory, mode }) =>
-        `mkdir -p ${directory} && rm -f ${word} && (umask 077 && : > ${word}) && chmod ${mode} ${word}`,
+        `mkdir -p ${directory} || exit ${NO_DIRECTORY}; rm -f ${word} || exit ${NOT_REPLACED}; ` +
+        `(umask 077 && : > ${word}) || exit ${NOT_MADE}; chmod ${mode} ${word} || exit ${NO_MODE}`,
     )
-    .join(' && ')
+    .join('; ')
 
 /** Command that sets the modes again after the upload, which may have made the files anew. */
 const applyModes = (files: readonly SandboxFileInput[]): string =>
   withModes(files)
-    .map(({ word, mode }) => `chmod ${mode} ${word}`)
-    .join(' && ')
+    .map(({ word, mode }) => `chmod ${mode} ${word} || exit ${NO_MODE}`)
+    .join('; ')
 
 /** Runs a script of our own in the home directory, which is where relative paths of uploads begin. */
 async function runScript(sandbox: Sandbox, script: string): Promise<void> {
@@ -95,5 +110,10 @@ async function runScript(sandbox: Sandbox, script: string): Promise<void> {
   })
   const { exitCode } = await processEnd(process)
   if (exitCode === 0) return
-  throw new E2BSandboxError({ code: 'BAD_REQUEST', message: `Setting file modes failed: ${complaint.trim()}` })
+  const why = complaint.trim()
+  throw new E2BSandboxError({
+    code: 'BAD_REQUEST',
+    message: `Setting file modes failed: ${why === '' ? `exit code ${exitCode}` : why}`,
+    hint: HINTS.get(exitCode) ?? NO_SHELL_HINT,
+  })
 }

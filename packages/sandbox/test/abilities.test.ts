@@ -132,19 +132,29 @@ describe('writeFiles', () => {
 
     const file = `'/home/user/it'\\''s/key'`
     expect(steps).toEqual([
-      `mkdir -p '/home/user/it'\\''s' && rm -f ${file} && (umask 077 && : > ${file}) && chmod 600 ${file}`,
+      `mkdir -p '/home/user/it'\\''s' || exit 81; rm -f ${file} || exit 82; ` +
+        `(umask 077 && : > ${file}) || exit 83; chmod 600 ${file} || exit 84`,
       'upload',
-      `chmod 600 ${file}`,
+      `chmod 600 ${file} || exit 84`,
     ])
   })
 
-  test('says where a mode could not be set', async () => {
+  test.each([
+    [81, 'directories'],
+    [82, 'no directory'],
+    [83, 'not full'],
+    [84, 'Leave out the mode'],
+    [1, 'run commands'],
+  ])('says where a mode could not be set, and what to do about it: %i', async (exitCode, hint) => {
     const e2b = platform()
-    e2b.onStart = (process) => process.stderr('chmod: denied').exit(1)
+    e2b.onStart = (process) => process.stderr('chmod: denied').exit(exitCode)
 
     const error = await failure(sandboxOf().writeFiles([{ path: '/etc/key', content: '', mode: 0o600 }]))
 
-    expect(error).toMatchObject({ message: 'Setting file modes failed: chmod: denied' })
+    expect(error).toMatchObject({
+      message: 'Setting file modes failed: chmod: denied',
+      hint: expect.stringContaining(hint),
+    })
     expect(e2b.only.files.size).toBe(0)
   })
 
