@@ -1,4 +1,4 @@
-/** What no machine works without: neither these directories nor anything they lie in can be removed through its files. */
+/** What no machine works without: neither these directories nor anything they lie in can be removed or moved through its files. */
 export const systemDirectories: readonly string[] = [
   '/bin',
   '/dev',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createRealRuntime, type RealRuntimeOptions } from '../../src/runtime/real/index.ts'
-import { describeReal, eventually, output } from './support.ts'
+import { describeReal, eventually, imageAfter, output } from './support.ts'
 
 const steps = [
   'mkdir -p tree/sub; echo 1 >tree/a; echo 1 >tree/sub/b; echo 1 >gone; ln -s gone link; mkfifo pipe',
@@ -30,15 +30,7 @@ async function build(options: Partial<RealRuntimeOptions>) {
   const [own = ''] = readdirSync(dataDirectory)
   const layers = () => readdirSync(join(dataDirectory, own)).filter((name) => /^l\w+$/.test(name))
   const start = (image: string) => runtime.createMachine(image, { id: 'm', hostname: 'e2b', purpose: 'build' })
-  let image = await runtime.baseImage('base')
-  for (const step of steps) {
-    const machine = await start(image)
-    await output(machine, step)
-    const next = await machine.snapshot()
-    await machine.destroy()
-    await runtime.deleteImage(image)
-    image = next
-  }
+  const image = await imageAfter(runtime, steps, start)
   const inspect = async () => {
     const mounted = await runtime.inspectImage(image)
     return execFileSync('find', ['.', '-printf', '%p %y %l\n'], { cwd: mounted?.directory, encoding: 'utf8' })

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { describeReal, eventually, isRoot, output, run, useRuntime } from './support.ts'
+import { describeReal, eventually, imageAfter, isRoot, output, run, useRuntime } from './support.ts'
 
 describeReal('images', () => {
   const bench = useRuntime()
@@ -20,7 +20,6 @@ describeReal('images', () => {
 
   test('layers add up: later ones replace, delete and hide what lies below', async () => {
     const { runtime, machine } = bench()
-    let image = await runtime.baseImage('e2bdev/base')
     const steps = [
       'mkdir -p tree/sub; echo 1 >tree/a; echo 1 >tree/sub/b; echo 1 >gone; ln -s gone link; mkfifo pipe',
       'echo 2 >tree/a; rm gone',
@@ -28,14 +27,7 @@ describeReal('images', () => {
       'rm link; echo 4 >link; sudo rm /etc/hosts',
       'chmod 700 tree; mv tree moved; sudo rm /usr/bin/env',
     ]
-    for (const step of steps) {
-      const builder = await machine(image)
-      await output(builder, step)
-      const next = await builder.snapshot()
-      await builder.destroy()
-      await runtime.deleteImage(image)
-      image = next
-    }
+    const image = await imageAfter(runtime, steps, machine)
     const result = await machine(image)
     expect(
       await output(

@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +10,7 @@ import type { Machine } from '../../src/runtime/port.ts'
 import { createRealRuntime } from '../../src/runtime/real/index.ts'
 import { startBuild, startCommandLine, type CommandLine } from '../support/command-line.ts'
 import { startEmulator } from '../support/emulator.ts'
+import { expectReachable, listenOnHost } from '../support/machine-ports.ts'
 import {
   describeReal,
   eventually,
@@ -149,31 +149,10 @@ describeReal('the life of a machine', () => {
 
   test('a port inside is reached, and one where nothing listens is refused', async () => {
     const machine = await bench().machine()
-    const free = createServer()
-    free.listen(0, '127.0.0.1')
-    await once(free, 'listening')
-    const address = free.address()
-    const port = typeof address === 'object' && address !== null ? address.port : 0
-    free.close()
-    await once(free, 'close')
-    await expect(machine.connect(port)).rejects.toMatchObject({ code: 'port-closed' })
-    const server = await machine.spawn({
-      command: 'node',
-      args: [
-        '-e',
-        `require('net').createServer((s) => s.end('hello')).listen(${port}, '127.0.0.1', () => console.log('up'))`,
-      ],
-      user: 'user',
-      env: {},
-      stdin: false,
-    })
-    await new Promise<void>((resolve) => server.onOutput(() => resolve()))
-    const socket = await machine.connect(port)
-    const [greeting] = await once(socket, 'data')
-    expect(String(greeting)).toBe('hello')
-    socket.destroy()
-    await server.signal('SIGKILL')
-    await server.exit
+    const free = await listenOnHost()
+    await free.close()
+    await expect(machine.connect(free.port)).rejects.toMatchObject({ code: 'port-closed' })
+    await expectReachable(machine, free.port)
   })
 
   test('an image that is not there is refused', async () => {

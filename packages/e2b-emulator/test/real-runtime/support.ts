@@ -104,6 +104,24 @@ export async function killAllInside(machine: Machine, first = 'true'): Promise<P
   return killer.exit
 }
 
+/** The base image after these commands, each of them an image over that of the one before, as a build makes them. */
+export async function imageAfter(
+  runtime: Runtime,
+  steps: readonly string[],
+  machineOf: (image: string) => Promise<Machine>,
+): Promise<string> {
+  let image = await runtime.baseImage('e2bdev/base')
+  for (const step of steps) {
+    const builder = await machineOf(image)
+    await output(builder, step)
+    const next = await builder.snapshot()
+    await builder.destroy()
+    await runtime.deleteImage(image)
+    image = next
+  }
+  return image
+}
+
 export const streamOf = (text: string | Uint8Array): ReadableStream<Uint8Array> =>
   new ReadableStream({
     start: (controller) => {

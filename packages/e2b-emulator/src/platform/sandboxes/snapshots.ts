@@ -7,6 +7,7 @@ import type { BuildRecord, SandboxRecord, TemplateRecord } from '../state.ts'
 import { DEFAULT_TAG, parseTemplateRef, type TemplateRef } from '../template-ref.ts'
 import { parseOwnRef } from '../templates/access.ts'
 import { assertEnvd } from '../templates/envd-version.ts'
+import { registerTemplate } from '../templates/register.ts'
 import { findTemplate, namesOf } from '../templates/resolve.ts'
 import { forgetTags } from '../templates/tag-cache.ts'
 import { snapshotRequested } from './bodies.ts'
@@ -27,7 +28,9 @@ export const createSnapshot = route('post', '/sandboxes/{sandboxID}/snapshots', 
     const { sandbox } = findRunning(platform, parameter('sandboxID'))
     assertEnvd(platform, 'snapshots', 'snapshots')
     const image = await checkpoint(platform, sandbox, 'snapshotted')
-    const template = findOwn(platform, ref) ?? registerSnapshot(platform, sandbox.id, ref?.name)
+    const template =
+      findOwn(platform, ref) ??
+      registerTemplate(platform, { name: ref?.name, source: { kind: 'snapshot', sandboxId: sandbox.id } })
     const tag = ref?.tag ?? DEFAULT_TAG
     addBuild(platform, template, tag, sandbox, image)
     return reply(201, describe(template, tag, ref && `${platform.team.slug}/${ref.name}`))
@@ -64,25 +67,6 @@ export const listSnapshots = route('get', '/snapshots', {
 const findOwn = (platform: Platform, ref: TemplateRef | undefined) => {
   const found = ref === undefined ? undefined : findTemplate(platform, ref)
   return found?.owner === 'team' ? found : undefined
-}
-
-function registerSnapshot(platform: Platform, sandboxId: string, name: string | undefined): TemplateRecord {
-  const now = platform.clock.now()
-  const template: TemplateRecord = {
-    id: platform.identifiers.template(),
-    owner: 'team',
-    namespace: platform.team.slug,
-    name,
-    source: { kind: 'snapshot', sandboxId },
-    public: false,
-    createdAt: now,
-    updatedAt: now,
-    lastSpawnedAt: undefined,
-    spawnCount: 0,
-    assignments: [],
-  }
-  platform.state.templates.set(template.id, template)
-  return template
 }
 
 function addBuild(

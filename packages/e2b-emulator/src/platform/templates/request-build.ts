@@ -6,6 +6,7 @@ import { route } from '../route.ts'
 import type { BuildRecord, TemplateRecord } from '../state.ts'
 import { assignableTag, DEFAULT_TAG } from '../template-ref.ts'
 import { parseOwnRef } from './access.ts'
+import { registerTemplate } from './register.ts'
 import { namesOf } from './resolve.ts'
 
 const WAITING_LIMIT_MS = 40 * 60 * 1000
@@ -41,7 +42,7 @@ export const requestBuild = route('post', '/v3/templates', {
     assertBuildSlot(platform, competing)
     for (const build of competing) supersede(platform, build)
 
-    const template = existing ?? registerTemplate(platform, ref.name)
+    const template = existing ?? registerTemplate(platform, { name: ref.name, source: { kind: 'build' } })
     const now = platform.clock.now()
     const build: BuildRecord = {
       id: platform.identifiers.build(),
@@ -132,23 +133,4 @@ function ageOut(platform: Platform, build: BuildRecord): void {
     build.state = { status: 'error', reason: { message: 'build timed out while waiting to start', step: undefined } }
     build.updatedAt = platform.clock.now()
   }, WAITING_LIMIT_MS)
-}
-
-function registerTemplate(platform: Platform, name: string): TemplateRecord {
-  const now = platform.clock.now()
-  const template: TemplateRecord = {
-    id: platform.identifiers.template(),
-    owner: 'team',
-    namespace: platform.team.slug,
-    name,
-    source: { kind: 'build' },
-    public: false,
-    createdAt: now,
-    updatedAt: now,
-    lastSpawnedAt: undefined,
-    spawnCount: 0,
-    assignments: [],
-  }
-  platform.state.templates.set(template.id, template)
-  return template
 }

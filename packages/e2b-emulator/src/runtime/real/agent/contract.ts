@@ -1,4 +1,4 @@
-import type { MachineUsage, RuntimeErrorCode } from '../../port.ts'
+import type { FileEntry, MachineUsage, RuntimeErrorCode } from '../../port.ts'
 import type { Mark } from './marked.ts'
 
 /** What the host asks of the program inside a machine: parameters and result of each call. Types only. */
@@ -67,17 +67,10 @@ export interface TerminalSize {
   readonly rows: number
 }
 
-export interface AgentFileEntry {
-  readonly name: string
-  readonly path: string
-  readonly type: 'file' | 'directory' | 'other'
-  readonly size: number
-  readonly mode: number
-  readonly owner: string
-  readonly group: string
+/** {@link FileEntry} in JSON. */
+export interface AgentFileEntry extends Omit<FileEntry, 'modifiedAt' | 'symlinkTarget'> {
   readonly modifiedMs: number
   readonly symlinkTarget: string | null
-  readonly metadata: Readonly<Record<string, string>>
 }
 
 export type WatchEventType = 'create' | 'write' | 'remove' | 'rename' | 'chmod'
@@ -105,7 +98,7 @@ export interface AgentSettings {
   readonly path: string
   /** Where the machine's files lie for this program, without a slash at its end; empty where its root is theirs. */
   readonly root: string
-  /** Directories of the machine that are never removed, nor what they lie in, nor mount points. */
+  /** Directories of the machine that are never removed or moved, nor what they lie in, nor mount points. */
   readonly kept: readonly string[]
   /** A directory for named pipes, outside of what an image holds. */
   readonly scratch: string
