@@ -1,11 +1,23 @@
 import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { quoteShell } from '@warmbox/resolution'
 import { array, assert, constantFrom, oneof, property, string } from 'fast-check'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
+
+/** Nowhere: where quoting fails, the words are commands and redirections. */
+const directory = mkdtempSync(join(tmpdir(), 'warmbox-shell-'))
+afterAll(() => rmSync(directory, { recursive: true }))
 
 /** What a shell makes of the words, each ended by NUL. */
 const echoed = (words: readonly string[]): string[] =>
-  execFileSync('bash', { input: `printf '%s\\0' ${words.map(quoteShell).join(' ')}`, encoding: 'utf8' })
+  execFileSync('bash', {
+    cwd: directory,
+    env: { PATH: directory, LC_ALL: 'C.UTF-8' },
+    input: `printf '%s\\0' ${words.map(quoteShell).join(' ')}`,
+    encoding: 'utf8',
+  })
     .split('\0')
     .slice(0, -1)
 
@@ -30,7 +42,7 @@ test('a shell reads every word as it was given', () => {
 })
 
 test('whatever the words are', () => {
-  const active = constantFrom(...'\'"\\$`!#&*()[]{}<>?|;~^=% \n\t\r-ab')
+  const active = constantFrom(...'\'"\\$`!#&*()[]{}<>?|;~^=% \n\t\r-ab'.split(''))
   const word = oneof(string({ unit: 'binary' }), string({ unit: active })).filter((text) => !text.includes('\0'))
   assert(
     // Many words for each shell: to start one takes long on a busy machine.
