@@ -6,7 +6,7 @@ import { quoteShell } from '@warmbox/resolution'
 import { array, assert, constantFrom, oneof, property, string } from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 
-/** Nowhere: where quoting fails, the words are commands and redirections. */
+/** Where quoting fails the words are commands and redirections: they shall find no program, and no file of ours. */
 const directory = mkdtempSync(join(tmpdir(), 'warmbox-shell-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
@@ -14,8 +14,8 @@ afterAll(() => rmSync(directory, { recursive: true }))
 const echoed = (words: readonly string[]): string[] =>
   execFileSync('bash', {
     cwd: directory,
-    env: { PATH: directory, LC_ALL: 'C.UTF-8' },
-    input: `printf '%s\\0' ${words.map(quoteShell).join(' ')}`,
+    env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
+    input: `PATH=; printf '%s\\0' ${words.map(quoteShell).join(' ')}`,
     encoding: 'utf8',
   })
     .split('\0')
