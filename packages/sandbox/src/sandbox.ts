@@ -15,20 +15,18 @@ import {
   type WorkspaceFilesystem,
   type WriteFilesOptions,
 } from '@mastra/core/workspace'
-import { quoteShell, tell } from '@warmbox/resolution'
+import { quoteShell } from '@warmbox/resolution'
 import type { Sandbox, SandboxConnectOpts, SandboxOpts } from 'e2b'
 import { abortable } from './abort.ts'
 import { Acquisition } from './acquisition.ts'
 import { checkpointRef, checkpointSnapshotName } from './checkpoint-ref.ts'
 import { cloneOptions } from './clone-options.ts'
 import { assertCommandOptions } from './command-options.ts'
-import { type Connection, openConnection } from './connection.ts'
 import type { Boot, OwnResolution } from './creator.ts'
 import { describeSandbox } from './describe-sandbox.ts'
 import { Detached } from './detached.ts'
 import { conditionOf, confirmFailure, unlessGone } from './diagnose.ts'
 import { abortedError, E2BSandboxError } from './errors.ts'
-import type { E2BSandboxEvent } from './events.ts'
 import { assertFiles, writeSandboxFiles } from './files.ts'
 import type { KnownSandbox } from './finder.ts'
 import type { SandboxHost } from './host.ts'
@@ -41,8 +39,8 @@ import type { E2BCommandResult } from './process-handle.ts'
 import { E2BProcessManager } from './process-manager.ts'
 import { withRecovery } from './recovery.ts'
 import { resolveOptions } from './resolve-options.ts'
-import { translateError } from './sdk-errors.ts'
 import { connectSdkSandbox, createSdkSandbox, runScript, writeRootFile } from './sdk.ts'
+import { SessionContext } from './session-context.ts'
 import { StartInFlight } from './start-in-flight.ts'
 import { buildDefault, resolveConfigured } from './template-refs.ts'
 
@@ -79,13 +77,13 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
 
   readonly #input: Readonly<E2BSandboxOptions>
   readonly #options: ResolvedOptions
+  readonly #context: SessionContext
   readonly #host: SandboxHost
   readonly #acquisition: Acquisition
   readonly #detached: Detached
   readonly #mounts: SessionMounts
   readonly #start = new StartInFlight()
   readonly #constructedAt = new Date()
-  #openConnection: Connection | undefined
   #sandboxId: string | undefined
   #lastBoot: Boot | undefined
   /** What is left of an aborted start; never rejects. */
@@ -100,12 +98,15 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     this.id = resolved.id
     this.#input = Object.freeze({ ...options })
     this.#options = resolved
+    this.#context = new SessionContext(this.#input, resolved, (error) => {
+      this.logger.warn('An onEvent listener failed', { error })
+    })
     this.#host = {
       options: resolved,
-      connection: () => this.#connection(),
+      connection: () => this.#context.connection(),
       createSdkSandbox: (ref, sdkOptions) => this.createSdkSandbox(ref, sdkOptions),
       connectSdkSandbox: (sandboxId, sdkOptions) => this.connectSdkSandbox(sandboxId, sdkOptions),
-      emit: (event) => this.#emit(event),
+      emit: (event) => this.#context.emit(event),
     }
     this.#acquisition = new Acquisition(this.#host)
     this.#detached = new Detached(this.#host)
@@ -114,7 +115,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
         runScript(this.e2b, script, { limitMs, user: as === 'root' ? 'root' : undefined }),
       writeAsRoot: (path, content) => writeRootFile(this.e2b, path, content),
       list: () => this.mounts,
-      warn: (message, error) => this.#warn('MOUNTS_STALE', message, error),
+      warn: (message, error) => this.#context.warn('MOUNTS_STALE', message, error),
     })
   }
 
@@ -168,7 +169,9 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
       const shared = super._start()
       return callerSignal === undefined
         ? shared
-        : this.#explained('Starting the sandbox', () => abortable(shared, callerSignal))
+        : abortable(shared, callerSignal).catch((error: unknown) => {
+            throw this.#context.typed(error, 'Starting the sandbox')
+          })
     }
     return this.#start.run(
       callerSignal,
@@ -176,7 +179,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
         try {
           return await super._start({ ...options, abortSignal: signal })
         } catch (error) {
-          const failure = this.#redacted(error)
+          const failure = this.#context.redacted(error)
           if (!signal.aborted) this.#acquisition.failed(failure)
           // The base class waits for a destroy under way before it refuses.
           this.#assertNotDestroyed(failure)
@@ -226,7 +229,11 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
         this.#lastBoot = undefined
       },
       (error) =>
-        this.#warn('SANDBOX_RIVALS_UNKNOWN', `It could not be checked whether '${this.id}' has other sandboxes`, error),
+        this.#context.warn(
+          'SANDBOX_RIVALS_UNKNOWN',
+          `It could not be checked whether '${this.id}' has other sandboxes`,
+          error,
+        ),
     )
     // What was mounted when the snapshot was taken belongs to another session.
     if (fromCheckpoint) await this.#mounts.dropStale()
@@ -279,7 +286,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     if (this._sandbox !== null) await this.#mounts.dropAll()
     for (const sandboxId of await this.#ownSandboxes()) {
       await this.#detached.pause(sandboxId)
-      this.#emit({ type: 'sandbox-stopped', sandboxId })
+      this.#context.emit({ type: 'sandbox-stopped', sandboxId })
     }
     this._sandbox = null
     if (this.status !== 'stopping') this.status = 'stopped'
@@ -303,7 +310,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     for (const sandboxId of await this.#ownSandboxes()) {
       await this.#detached.kill(sandboxId)
       this.#acquisition.destroyed()
-      this.#emit({ type: 'sandbox-destroyed', sandboxId })
+      this.#context.emit({ type: 'sandbox-destroyed', sandboxId })
     }
     this._sandbox = null
     this.#sandboxId = undefined
@@ -396,7 +403,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     }
     const sandboxId = this.#sandboxId
     if (sandboxId === undefined) return known
-    const info = await unlessGone(() => this.#connection().sandboxes.info(sandboxId))
+    const info = await unlessGone(() => this.#context.connection().sandboxes.info(sandboxId))
     return describeSandbox(known, info)
   }
 
@@ -430,11 +437,11 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     const name = this.#options.checkpointName ?? this.id
     const startedAt = performance.now()
     await this.retryOnDead(
-      () => this.#connection().sandboxes.snapshot(this.e2b.sandboxId, checkpointSnapshotName(name)),
+      () => this.#context.connection().sandboxes.snapshot(this.e2b.sandboxId, checkpointSnapshotName(name)),
       { repeatable: true },
     )
     const durationMs = Math.round(performance.now() - startedAt)
-    this.#emit({ type: 'checkpoint-written', name, ref: checkpointRef(name), durationMs })
+    this.#context.emit({ type: 'checkpoint-written', name, ref: checkpointRef(name), durationMs })
   }
 
   /**
@@ -464,8 +471,8 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
    * @internal
    */
   explain(error: unknown, operation: string, sandboxId: string): Promise<Error> {
-    const failure = this.#redacted(translateError(error, operation))
-    return confirmFailure(this.#connection().sandboxes, failure, operation, sandboxId)
+    const failure = this.#context.typed(error, operation)
+    return confirmFailure(this.#context.connection().sandboxes, failure, operation, sandboxId)
   }
 
   /** Identity and state; no options, no credentials. */
@@ -478,20 +485,6 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   }
 
   // Inner workings
-
-  #connection(): Connection {
-    if (this.#openConnection === undefined) {
-      this.#openConnection = openConnection(this.#input)
-      if (this.#input.accessToken !== undefined) {
-        this.#emit({
-          type: 'warning',
-          code: 'ACCESS_TOKEN_IGNORED',
-          message: 'accessToken is not used beside an API key; remove it',
-        })
-      }
-    }
-    return this.#openConnection
-  }
 
   /** False where a subclass resolves templates in its own way. */
   #usesLadder(): boolean {
@@ -533,10 +526,6 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     this.#sandboxId = sandbox.sandboxId
   }
 
-  #warn(code: string, message: string, error: unknown): void {
-    this.#emit({ type: 'warning', code, message: `${message}: ${String(this.#redacted(error))}` })
-  }
-
   /** For direct calls of stop and destroy; the base class's wrappers have waited already. */
   async #endStart(by: 'stop' | 'destroy'): Promise<void> {
     this.#start.end(by)
@@ -547,7 +536,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   /** The sandbox this instance knows; else, where others can know the logical id, every sandbox that carries it. */
   async #ownSandboxes(): Promise<readonly string[]> {
     // A start that failed for want of an API key has left nothing, and nothing could be asked without one.
-    if (this.#start.hasBegun && this.#openConnection === undefined) return []
+    if (this.#start.hasBegun && !this.#context.isConnected) return []
     return this.#detached.sandboxIds(this.#known())
   }
 
@@ -559,43 +548,22 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   /** Commands that fail together let go of it together. */
   async #lost(sandboxId: string): Promise<void> {
     if (this._sandbox?.sandboxId !== sandboxId || this.status !== 'running') return
-    const condition = await conditionOf(this.#connection().sandboxes, sandboxId)
+    const condition = await conditionOf(this.#context.connection().sandboxes, sandboxId)
     const reason = condition === 'paused' ? 'paused' : 'gone'
     if (this._sandbox?.sandboxId !== sandboxId || this.status !== 'running') return
     if (reason === 'gone') this.#sandboxId = undefined
     this._sandbox = null
     this.status = 'stopped'
-    this.#emit({ type: 'sandbox-lost', sandboxId, reason })
+    this.#context.emit({ type: 'sandbox-lost', sandboxId, reason })
   }
 
   async #portUrl(port: number): Promise<string | null> {
     assertPort(port)
     await this.#acquisition.converging
-    if (this._sandbox !== null) return portUrl(this.#connection().sdk, this._sandbox, port)
+    if (this._sandbox !== null) return portUrl(this.#context.connection().sdk, this._sandbox, port)
     if (!this.#isNamed() || this.status === 'destroyed') return null
     const [sandboxId] = await this.#ownSandboxes()
-    return sandboxId === undefined ? null : portUrl(this.#connection().sdk, sandboxId, port)
-  }
-
-  async #explained<T>(operation: string, fn: () => Promise<T>): Promise<T> {
-    try {
-      return await fn()
-    } catch (error) {
-      throw this.#redacted(translateError(error, operation))
-    }
-  }
-
-  #redacted(error: unknown): Error {
-    const redacted = this.#openConnection === undefined ? error : this.#openConnection.redactor.error(error)
-    return redacted instanceof Error ? redacted : new Error(String(redacted))
-  }
-
-  #emit(event: E2BSandboxEvent): void {
-    const { onEvent } = this.#options
-    if (onEvent === undefined) return
-    tell(onEvent, event, (error) => {
-      this.logger.warn('An onEvent listener failed', { error: this.#redacted(error) })
-    })
+    return sandboxId === undefined ? null : portUrl(this.#context.connection().sdk, sandboxId, port)
   }
 }
 

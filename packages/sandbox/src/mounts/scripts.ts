@@ -39,12 +39,17 @@ export function mountScript(plan: MountPlan, site: MountSite): string {
     `mkdir -p ${at} ${quoteShell(site.cacheDirectory)} && chmod 700 ${quoteShell(site.cacheDirectory)} || exit 1`,
     // A daemon must not keep the pipes of this script open.
     `${words(plan.command(site))} </dev/null >>${quoteShell(site.logFile)} 2>&1 || exit $?`,
+    'gone=0',
     'for _ in $(seq 100); do',
     `  if mountpoint -q ${at}; then`,
     // Wrong credentials often show at the first look only.
     `    timeout 30 ls ${at} >/dev/null 2>>${quoteShell(site.logFile)} || exit ${SCRIPT_EXIT.unreadable}`,
     `    mountpoint -q ${at} && exit 0`,
     '  fi',
+    // Programs refused by the service end on their own, some after they have gone into the background. The path comes
+    // by stdin, since the search would find itself by its arguments.
+    `  if grep -qszxF -f - /proc/[0-9]*/cmdline <<<${at}; then gone=0; else gone=$((gone + 1)); fi`,
+    '  [ "$gone" -lt 10 ] || break',
     '  sleep 0.1',
     'done',
     `exit ${SCRIPT_EXIT.notMounted}`,
