@@ -17,8 +17,12 @@ export async function listenOnHost(): Promise<{ readonly port: number; close(): 
   }
 }
 
-/** Has a process of the machine listen on the port and expects to reach it from outside. */
-export async function expectReachable(machine: Machine, port: number): Promise<void> {
+/** Has a process of the machine listen on the port and expects to reach it from outside; `meanwhile` finds it running. */
+export async function expectReachable(
+  machine: Machine,
+  port: number,
+  meanwhile: () => Promise<void> = async () => {},
+): Promise<void> {
   const server = await machine.spawn({
     command: 'node',
     args: [
@@ -34,6 +38,7 @@ export async function expectReachable(machine: Machine, port: number): Promise<v
   const [greeting] = await once(socket, 'data')
   expect(String(greeting)).toBe('hello')
   socket.destroy()
+  await meanwhile()
   await server.signal('SIGKILL')
   await server.exit
 }
