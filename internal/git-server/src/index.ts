@@ -1,3 +1,5 @@
+export { lfsPointer } from './lfs.ts'
+export type { LfsOptions } from './lfs.ts'
 export { startGitServer } from './server.ts'
 export type { GitServer, GitServerOptions, Interceptor, RecordedRequest } from './server.ts'
 export { createRepository } from './repository.ts'

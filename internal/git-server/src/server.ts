@@ -8,6 +8,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import { isAuthorized } from './authorization.ts'
 import { createServerCertificate } from './certificate.ts'
 import { createHttpBackend } from './http-backend.ts'
+import { createLfsBackend, type LfsOptions } from './lfs.ts'
 
 /** Answers a request in place of git: a redirect, a status, or nothing at all; or holds it up. */
 export type Interceptor = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>
@@ -21,6 +22,8 @@ export interface GitServerOptions {
   readonly user?: string
   /** Default `true`. */
   readonly tls?: boolean
+  /** Absent: there is no LFS here. Wherever a client looks for the batch API, it is there, behind the token. */
+  readonly lfs?: LfsOptions
   /** Sees each request before authorization; `true` means it took the response over (or means never to answer). */
   readonly intercept?: Interceptor
 }
@@ -59,26 +62,29 @@ export const startGitServer = async (options: GitServerOptions): Promise<GitServ
   const backend = createHttpBackend()
   const requests: { method: string; url: string; authorization: string | undefined; status: number }[] = []
   let token = options.token
+  const lfs = options.lfs === undefined ? undefined : createLfsBackend(options.lfs)
 
   const answer = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     if ((await options.intercept?.(incoming, response)) === true) return
-    const url = new URL(incoming.url ?? '/', 'http://localhost')
+    const requested = new URL(incoming.url ?? '/', 'http://localhost')
     if (!isAuthorized(incoming.headers.authorization, token, options.user ?? 'x-access-token')) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end()
       return
     }
-    const path = decodeURIComponent(url.pathname)
+    const path = decodeURIComponent(requested.pathname)
     for (const [operation, method] of operations) {
       if (!path.endsWith(operation) || incoming.method !== method) continue
       const repository = options.repositories[path.slice(1, -operation.length)]
       if (repository === undefined) continue
-      if (operation === '/info/refs' && url.searchParams.get('service') !== 'git-upload-pack') {
+      if (operation === '/info/refs' && requested.searchParams.get('service') !== 'git-upload-pack') {
         response.writeHead(403).end()
         return
       }
-      await backend.serve({ repository, operation, query: url.search.slice(1) }, incoming, response)
+      await backend.serve({ repository, operation, query: requested.search.slice(1) }, incoming, response)
       return
     }
+    const origin = `${tls ? 'https' : 'http'}://${incoming.headers.host ?? ''}`
+    if ((await lfs?.serve({ path, origin }, incoming, response)) === true) return
     response.writeHead(404).end()
   }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { createRepository, startGitServer, type GitServer, type Repository } from '@warmbox/git-server'
+import { createRepository, lfsPointer, startGitServer, type GitServer, type Repository } from '@warmbox/git-server'
 
 const execute = promisify(execFile)
 const token = 'tok-value-1'
@@ -166,4 +166,34 @@ test('an interceptor answers in place of git', async () => {
   const answer = await fetch(server.url, { redirect: 'manual' })
   expect(answer.status).toBe(302)
   expect(server.requests).toEqual([{ method: 'GET', url: '/', authorization: undefined, status: 302 }])
+})
+
+test('LFS files are named in a batch and given from where it says, behind the token', async () => {
+  const contents = await startGitServer({ repositories: {}, tls: false, lfs: { files: ['large'] } })
+  const server = await startGitServer({
+    repositories: {},
+    tls: false,
+    token,
+    lfs: { files: ['large'], contentAt: contents.url },
+  })
+  servers.push(contents, server)
+  const [, oid = '', size = ''] = /oid sha256:(\w+)\nsize (\d+)\n/.exec(lfsPointer('large')) ?? []
+  const missing = { oid: 'a'.repeat(64), size: 1 }
+  const batch = (headers: Record<string, string>) =>
+    fetch(`${server.cloneUrl('acme/widgets.git')}/info/lfs/objects/batch`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ operation: 'download', objects: [{ oid, size: Number(size) }, missing] }),
+    })
+  expect((await batch({})).status).toBe(401)
+  const href = `${contents.url}/lfs/contents/${oid}`
+  expect(await (await batch({ authorization: basic })).json()).toEqual({
+    transfer: 'basic',
+    objects: [
+      { oid, size: 5, actions: { download: { href } } },
+      { ...missing, error: { code: 404, message: 'There is no such object' } },
+    ],
+  })
+  expect(await (await fetch(href)).text()).toBe('large')
+  expect((await fetch(href.replace(oid, missing.oid))).status).toBe(404)
 })

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { createRepoTemplate, type RepoTemplateOptions } from '@warmbox/repo-template'
 import type { GitServer, Repository } from '@warmbox/git-server'
 import { needles, repository, serve, temporaryDirectory, token, type Widgets, widgets } from './support/fixtures.ts'
+import { filesWithNeedles } from './support/files-with-needles.ts'
 import { ownSteps, runSteps, StepFailure } from './support/run-steps.ts'
 import { addSubmodules } from './support/submodules.ts'
 
@@ -24,13 +25,6 @@ const templateOf = async (given: Widgets, options: Partial<RepoTemplateOptions>)
 
 const git = async (directory: string, ...args: string[]): Promise<string> =>
   (await execute('git', ['-C', directory, ...args])).stdout.trim()
-
-const filesWith = async (directory: string): Promise<readonly string[]> => {
-  const files = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((file) => file.isFile())
-  const paths = files.map((file) => join(file.parentPath, file.name))
-  const contents = await Promise.all(paths.map((path) => readFile(path, 'latin1')))
-  return paths.filter((_path, index) => needles.some((needle) => contents[index]?.includes(needle) === true))
-}
 
 const both = (given: { server: GitServer; other: GitServer }) => ({
   certificateAuthority: `${given.server.certificateAuthority}\n${given.other.certificateAuthority}`,
@@ -78,7 +72,7 @@ describe('submodules', () => {
     expect(given.other.requests.length).toBeGreaterThan(0)
     expect(given.other.requests.filter(({ authorization }) => authorization !== undefined)).toEqual([])
     expect(given.server.requests.filter(({ authorization }) => authorization === undefined)).toEqual([])
-    expect(await filesWith(image.home)).toEqual([])
+    expect(await filesWithNeedles(image.home)).toEqual([])
     expect(needles.filter((needle) => image.gitCalls.includes(needle) || image.log.includes(needle))).toEqual([])
   })
 
@@ -95,6 +89,15 @@ describe('submodules', () => {
     await expect(runSteps(await templateOf(given, { submodules: true }), both(given))).rejects.toThrow(StepFailure)
     expect(given.other.requests.length).toBeGreaterThan(0)
     expect(given.other.requests.filter(({ authorization }) => authorization !== undefined)).toEqual([])
+  })
+
+  test('named by http are asked by https', async () => {
+    const given = await widgets()
+    const url = given.access.cloneUrl.replace('https:', 'http:')
+    await addSubmodules(given.repository, { same: { url, sha: given.sha } })
+    const image = await runSteps(await templateOf(given, { submodules: true }), given.server)
+    expect(await readFile(join(image.home, 'widgets/same/README.md'), 'utf8')).toBe('widgets\n')
+    expect(given.server.requests.filter(({ authorization }) => authorization === undefined)).toEqual([])
   })
 
   test.each(['ext::sh -c touch% CANARY', 'file:///etc', '/etc', 'ssh://git@localhost/x', '--upload-pack=touch CANARY'])(
@@ -152,7 +155,7 @@ describe('LFS files', () => {
     const calls = await readFile(join(directory, 'lfs-calls'), 'utf8')
     expect(calls).toContain('install --local --skip-repo')
     expect(needles.filter((needle) => calls.includes(needle) || image.log.includes(needle))).toEqual([])
-    expect(await filesWith(image.home)).toEqual([])
+    expect(await filesWithNeedles(image.home)).toEqual([])
     const seen = await readFile(join(directory, 'lfs-environment'), 'utf8')
     expect(seen).toContain('GIT_TERMINAL_PROMPT=0')
     expect(seen).toContain('GIT_ALLOW_PROTOCOL=https')
@@ -198,28 +201,6 @@ describe('LFS files', () => {
     expect(install).toBe(1)
     expect(steps[install]?.args[1]).toBe('root')
     expect(credential).toBeGreaterThan(install)
-  })
-})
-
-const lfsHere = await execute('git', ['lfs', 'version']).then(
-  () => true,
-  () => false,
-)
-
-describe.skipIf(!lfsHere)(`with git-lfs itself${lfsHere ? '' : ' (skipped: git-lfs is not installed)'}`, () => {
-  test('an endpoint on another host gets no credential', async () => {
-    const given = await widgets()
-    const other = await serve({ repositories: {} })
-    await given.repository.commit({
-      '.gitattributes': '*.bin filter=lfs diff=lfs merge=lfs -text\n',
-      '.lfsconfig': `[lfs]\n\turl = ${other.url}/lfs\n`,
-      'big.bin': `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 12\n`,
-    })
-    const certificateAuthority = `${given.server.certificateAuthority}\n${other.certificateAuthority}`
-    const template = await templateOf(given, { lfs: true })
-    await expect(runSteps(template, { certificateAuthority })).rejects.toThrow(StepFailure)
-    expect(other.requests.length).toBeGreaterThan(0)
-    expect(other.requests.filter(({ authorization }) => authorization !== undefined)).toEqual([])
   })
 })
 

@@ -5,41 +5,9 @@ import { promisify } from 'node:util'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { syncRepository, type SyncableSandbox, type SyncOptions, type SyncResult } from '@warmbox/repo-template'
 import { needles, temporaryDirectory, widgets, type Widgets } from './support/fixtures.ts'
+import { localSandbox, type LocalSandbox } from './support/local-sandbox.ts'
 
 const execute = promisify(execFile)
-
-interface LocalSandbox extends SyncableSandbox {
-  /** Everything but the environment of every command. */
-  readonly commands: string[]
-}
-
-/** Runs commands on this machine with an environment of their own, as a sandbox would. */
-const localSandbox = async (environment: Record<string, string> = {}): Promise<LocalSandbox> => {
-  const home = await temporaryDirectory()
-  const commands: string[] = []
-  return {
-    commands,
-    executeCommand: (command, args = [], options = {}) => {
-      commands.push([command, ...args].join(' '))
-      return new Promise((resolve) => {
-        execFile(
-          command,
-          args,
-          {
-            cwd: home,
-            env: { PATH: process.env['PATH'], HOME: home, ...environment, ...options.env },
-            timeout: options.timeout,
-            signal: options.abortSignal,
-          },
-          (error, stdout, stderr) => {
-            const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : 1
-            resolve({ exitCode, stdout, stderr, success: exitCode === 0 })
-          },
-        )
-      })
-    },
-  }
-}
 
 interface Scene extends Widgets {
   readonly sandbox: LocalSandbox
@@ -204,6 +172,20 @@ describe('work in the sandbox', () => {
     await writeFile(join(at.path, 'added.txt'), 'mine\n')
     await expectKept('untracked')
     expect(await readFile(join(at.path, 'added.txt'), 'utf8')).toBe('mine\n')
+  })
+
+  test('in a file that is ignored and that the new commit brings does too', async () => {
+    await writeFile(join(at.path, '.git/info/exclude'), 'added.txt\n')
+    await writeFile(join(at.path, 'added.txt'), 'mine\n')
+    await expectKept('untracked')
+    expect(await readFile(join(at.path, 'added.txt'), 'utf8')).toBe('mine\n')
+  })
+
+  test('is not blamed for a checkout that fails', async () => {
+    await writeFile(join(at.path, '.git/info/attributes'), 'added.txt filter=broken\n')
+    await git(at.path, 'config', 'filter.broken.smudge', 'false')
+    await git(at.path, 'config', 'filter.broken.required', 'true')
+    await expect(at.sync()).rejects.toMatchObject({ code: 'SYNC_FAILED' })
   })
 
   test('on a branch does too', async () => {

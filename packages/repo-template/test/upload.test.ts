@@ -207,4 +207,26 @@ describe.skipIf(!namespaces.available)(`on real processes${reason}`, () => {
     expect(uploaded.git).toEqual(cloned.git)
     expect(uploaded.git.slice(0, 2)).toEqual([sha, ''])
   })
+
+  test('a repository of SHA-256 ids is built from nothing and on the build before', { timeout: 300_000 }, async () => {
+    const given = await widgets({}, { objectFormat: 'sha256' })
+    const emulator = createEmulator({ runtime: 'real' })
+    onTestFinished(() => emulator.close())
+    const { connection } = await emulator.listen()
+    const checkedOut = async (kind: 'clean' | 'incremental', sha: string) => {
+      const { ref, build } = await refreshRepoTemplate(optionsOf(given, { setupCommand: 'true' }), connection)
+      expect(build).toBe(kind)
+      expect(ref).toMatch(new RegExp(`:sha-${sha}$`))
+      const image = await emulator.control.filesystemOf(ref)
+      onTestFinished(() => image.release())
+      const checkout = join(image.directory, 'home/user/widgets')
+      const ask = (...args: string[]) => execute('git', ['-c', 'safe.directory=*', '-C', checkout, ...args])
+      expect((await ask('rev-parse', 'HEAD')).stdout.trim()).toBe(sha)
+      expect((await ask('status', '--porcelain')).stdout).toBe('')
+      return readFile(join(checkout, 'README.md'), 'utf8')
+    }
+    expect(given.sha).toHaveLength(64)
+    expect(await checkedOut('clean', given.sha)).toBe('widgets\n')
+    expect(await checkedOut('incremental', await given.repository.commit({ 'README.md': 'moved\n' }))).toBe('moved\n')
+  })
 })

@@ -1,3 +1,5 @@
+import { quoteShell } from '@warmbox/resolution'
+
 /** What of a repository lies outside of its own objects. */
 export interface CheckoutParts {
   readonly submodules: boolean
@@ -32,18 +34,27 @@ const submoduleLines = (supply: Supply): readonly string[] => [
 /** Of this repository alone: the image's own settings of git are not ours to change. */
 const lfsSetup = 'git lfs install --local --skip-repo'
 
+/** Files that the repository itself wants left out are not missing. */
+const lfsFilter = ['include', 'exclude']
+  .map((kind) => `--${kind}="$(git config --file .lfsconfig lfs.fetch${kind} || true)"`)
+  .join(' ')
+
+/** A dash in place of a star marks a file that is still its pointer. */
+const lfsComplete = `[ -z "$(git lfs ls-files ${lfsFilter} | grep -E '^[0-9a-f]+ - ' || true)" ]`
+
 /**
  * The files are fetched after the checkout, which so far holds their pointers: one connection for all of them, and a
  * filter that fails half-way through a checkout leaves nobody knows what.
  */
 const lfsLines = (supply: Supply, submodules: boolean): readonly string[] => {
   const get = supply === 'offline' ? 'git lfs checkout' : 'git lfs pull'
+  const missing = 'warmbox_fail "an LFS file was not fetched"'
+  const inSubmodule = quoteShell(`${lfsSetup} >/dev/null && ${get} && ${lfsComplete}`)
   return [
     'git lfs version >/dev/null 2>&1 || warmbox_fail "git-lfs is not installed"',
     `${lfsSetup} >/dev/null`,
     get,
-    ...(submodules ? [`git submodule --quiet foreach --recursive '${lfsSetup} >/dev/null && ${get}'`] : []),
-    // A dash in place of a star marks a file that is still its pointer.
-    `[ -z "$(git lfs ls-files | grep -E '^[0-9a-f]+ - ' || true)" ] || warmbox_fail "an LFS file was not fetched"`,
+    ...(submodules ? [`git submodule --quiet foreach --recursive ${inSubmodule} || ${missing}`] : []),
+    `${lfsComplete} || ${missing}`,
   ]
 }

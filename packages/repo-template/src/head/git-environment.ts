@@ -43,6 +43,10 @@ export const hermeticSettings: readonly (readonly [key: string, value: string])[
   // a few bytes every five seconds.
   ['http.lowSpeedLimit', '1'],
   ['http.lowSpeedTime', '120'],
+  // git-lfs knows nothing of GIT_ALLOW_PROTOCOL, and a repository names its endpoint: no directory of this machine
+  // (its transfer of local files then ends at once), and nothing unencrypted.
+  ['lfs.customtransfer.lfs-standalone-file.path', 'false'],
+  ['url.https://.insteadOf', 'http://'],
 ] as const)
 
 /** The variables that go with {@link hermeticSettings}. An empty askpass is none; unset, a desktop's would be asked. */
@@ -53,6 +57,8 @@ export const hermeticVariables: Readonly<Record<string, string>> = Object.freeze
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_ALLOW_PROTOCOL: 'https',
+  // For git-lfs again, which would present this user's keys to whatever host a repository names.
+  GIT_SSH_COMMAND: 'false',
 })
 
 /** The whole environment of a git process of this host. */

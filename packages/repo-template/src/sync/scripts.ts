@@ -109,7 +109,7 @@ export const fetchScript = (target: SyncTarget): ScriptRun => ({
 /**
  * Moves the checkout, unless that would lose something: `kept` then says what. Looks again itself, because time has
  * passed since the inspection. Changes that are exactly those setup made (`worktree` of the record) are undone first;
- * after that a plain checkout refuses to overwrite anything git does not know.
+ * after that nothing may be in the way that git does not know or ignores.
  */
 export const moveScript = (
   target: SyncTarget,
@@ -133,9 +133,18 @@ export const moveScript = (
     ...measureLines,
     'if ! git diff --quiet HEAD; then',
     '  [ "$warmbox_worktree" = "$warmbox_baked" ] || warmbox_keep changes',
-    '  git restore --source=HEAD --staged --worktree -- .',
+    '  GIT_LFS_SKIP_SMUDGE=1 git restore --source=HEAD --staged --worktree -- .',
     'fi',
-    'git -c core.hooksPath=/dev/null -c advice.detachedHead=false checkout --quiet --detach "$warmbox_sha" || warmbox_keep untracked',
+    // Asked first, because a checkout that fails may have any reason.
+    'git update-index -q --refresh || true',
+    'git read-tree --dry-run -m -u HEAD "$warmbox_sha" 2>/dev/null || warmbox_keep untracked',
+    // Ignored files are in the way too: git would overwrite them without a word.
+    'while IFS= read -r -d "" warmbox_added; do',
+    '  if [ -L "$warmbox_added" ] || { [ -e "$warmbox_added" ] && [ ! -d "$warmbox_added" ]; }; then warmbox_keep untracked; fi',
+    'done < <(git diff --name-only --no-renames --diff-filter=A -z HEAD "$warmbox_sha")',
+    // LFS files come after the move; a filter would fetch them now, and without the credential.
+    'export GIT_LFS_SKIP_SMUDGE=1',
+    'git -c core.hooksPath=/dev/null -c advice.detachedHead=false checkout --quiet --no-overwrite-ignore --detach "$warmbox_sha"',
     ...checkoutLines.slice(1),
     ...measureLines,
     fieldLine('lockfiles', '$warmbox_lockfiles'),

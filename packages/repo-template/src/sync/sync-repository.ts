@@ -38,7 +38,7 @@ export interface SyncOptions extends RepoTemplateOptions {
 
 /**
  * Why a checkout was left where it was. `changes`: tracked files differ from the commit. `commits`: there are commits of
- * its own. `branch`: somebody works on a branch. `untracked`: files git does not know are in the new commit's way.
+ * its own. `branch`: somebody works on a branch. `untracked`: files git does not know, or ignores, are in the new commit's way.
  */
 export type KeptReason = 'changes' | 'commits' | 'branch' | 'untracked'
 

@@ -90,11 +90,9 @@ const clone = async (git: Git, { clone: { cloneUrl }, wanted, parts }: HostClone
   await git('remote', 'add', 'origin', cloneUrl)
   const sha = wanted.sha === undefined ? await fetchTip(git, cloneUrl, wanted.branch) : wanted.sha
   if (wanted.sha !== undefined) await fetchCommit(git, cloneUrl, sha)
-  if (parts.submodules) {
-    // What submodules there are, a work tree says.
-    await git('checkout', '--quiet', '--detach', sha)
-    await fetchSubmodules(git)
-  }
+  // What submodules there are, and where LFS files come from, a work tree says.
+  if (parts.submodules || parts.lfs) await git('checkout', '--quiet', '--detach', sha)
+  if (parts.submodules) await fetchSubmodules(git)
   if (parts.lfs) {
     await git('lfs', 'fetch', 'origin', sha)
     if (parts.submodules) await git('submodule', '--quiet', 'foreach', '--recursive', 'git lfs fetch origin HEAD')
