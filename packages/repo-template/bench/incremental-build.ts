@@ -1,25 +1,24 @@
 import { createEmulator } from '@warmbox/e2b-emulator'
 import { createRepository, startGitServer } from '@warmbox/git-server'
 import { refreshRepoTemplate } from '@warmbox/repo-template'
+import { servePackages } from './package-server.ts'
 
-const PACKAGES = 60
-const FILES = 80
+/** As many as a web application of middling size has installed, of the size that packages commonly are. */
+const PACKAGES = 400
+const FILES = 40
+
 /** As a dependency's: what it exports, more or less. */
 const text = (seed: number): string =>
   Array.from({ length: 120 }, (_none, line) => `exports.value${line} = ${(seed * 7919 + line) % 65_521}\n`).join('')
 
-/** A repository whose packages npm copies into node_modules. */
-const files = (): Record<string, string> => {
-  const names = Array.from({ length: PACKAGES }, (_none, index) => `dependency-${index}`)
-  const made: Record<string, string> = { '.gitignore': 'node_modules/\n' }
-  for (const [index, name] of names.entries()) {
-    made[`vendor/${name}/package.json`] = JSON.stringify({ name, version: '1.0.0' })
-    for (let file = 0; file < FILES; file += 1) made[`vendor/${name}/lib/${file}.js`] = text(index * FILES + file)
+const packages = Array.from({ length: PACKAGES }, (_none, index) => {
+  const name = `dependency-${index}`
+  const modules = Array.from({ length: FILES }, (_nothing, file) => [`lib/${file}.js`, text(index * FILES + file)])
+  return {
+    name,
+    files: { 'package.json': JSON.stringify({ name, version: '1.0.0' }), ...Object.fromEntries(modules) },
   }
-  const dependencies = Object.fromEntries(names.map((name) => [name, `file:vendor/${name}`]))
-  made['package.json'] = JSON.stringify({ name: 'widgets', version: '1.0.0', private: true, dependencies })
-  return made
-}
+})
 
 export interface IncrementalFigures {
   readonly cleanMs: number
@@ -27,12 +26,14 @@ export interface IncrementalFigures {
 }
 
 /**
- * How long the build of a moved head takes from nothing and on the build before it, each with `npm install` of
- * packages from the repository itself, on the emulator's real machines. What comes before the clone is cached for both.
+ * How long the build of a moved head takes from nothing and on the build before it, each with an `npm install` from a
+ * lockfile, on the emulator's real machines. The tarballs come from a server on loopback, which is as near as a registry
+ * gets. What comes before the clone is cached for both.
  */
 export const measureIncrementalBuild = async (): Promise<IncrementalFigures> => {
   const repository = await createRepository()
   const server = await startGitServer({ repositories: { 'acme/widgets.git': repository.path } })
+  const registry = await servePackages(packages)
   const emulator = createEmulator({ runtime: 'real', certificateAuthorities: [server.certificateAuthority] })
   try {
     const { connection } = await emulator.listen()
@@ -43,20 +44,21 @@ export const measureIncrementalBuild = async (): Promise<IncrementalFigures> => 
           getRepositoryAccess: () => Promise.resolve({ cloneUrl: server.cloneUrl('acme/widgets.git') }),
           certificateAuthority: server.certificateAuthority,
           headTimeoutMs: 60_000,
-          setupCommand: 'npm install --install-links --offline --no-audit --no-fund --loglevel=error',
+          setupCommand: 'npm install --no-audit --no-fund --no-update-notifier --loglevel=error',
         },
         { ...connection, force: expected === 'clean' },
       )
       if (build !== expected) throw new Error(`The build was ${build}, not ${expected}`)
       return Math.round(performance.now() - started)
     }
-    await repository.commit(files())
+    await repository.commit({ '.gitignore': 'node_modules/\n', ...registry.manifests })
     await refresh('clean')
     await repository.commit({ 'src/index.js': 'exports.moved = true\n' })
     const incrementalMs = await refresh('incremental')
     return { cleanMs: await refresh('clean'), incrementalMs }
   } finally {
     await emulator.close()
+    await registry.close()
     await server.close()
     await repository.remove()
   }

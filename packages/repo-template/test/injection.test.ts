@@ -190,7 +190,7 @@ test('every build variable arrives as it was given', async () => {
         maxKeys: 5,
       }),
       async (values) => {
-        const steps = await ownSteps(await templateOf(given, { buildEnv: values, setupCommand: 'env -0' }))
+        const steps = await ownSteps(await templateOf(given, { buildEnv: values, setupCommand: ['env -0', 'true'] }))
         const encoded = steps.find(({ type }) => type === 'ENV')?.args ?? []
         // Nothing for E2B to expand, quote or split.
         expect(encoded.filter((text) => !/^[\w+/=]*$/.test(text))).toEqual([])

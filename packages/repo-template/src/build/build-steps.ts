@@ -23,7 +23,7 @@ const root = Object.freeze({ user: 'root' })
 export type IncrementalBuildPlan = BuildPlan & IncrementalPlan
 
 /**
- * Appends a repository to a builder: directory, checkout, one step per setup command, record.
+ * Appends a repository to a builder: directory, checkout, one step per setup command; the last writes the record.
  *
  * The credential's ENV step stands right before the clone and is blanked right after it: what comes before keeps its
  * cached layers whatever the token, and setup commands, which run other people's code, never see it.
@@ -64,25 +64,34 @@ const appendCheckout = (
 
 const appendSetup = (builder: TemplateBuilder, plan: BuildPlan): TemplateBuilder => {
   const names = Object.keys(plan.environment)
+  const count = plan.setupCommands.length
   let steps = builder
   for (const [index, command] of plan.setupCommands.entries()) {
-    const name = `setup ${index + 1} of ${plan.setupCommands.length}`
-    steps = steps.runCmd(setupScript(name, plan.directory, names, command), user)
+    const setup = setupLines(plan.directory, names, command)
+    // Every step costs a snapshot of the file system: the record shares the last one's.
+    const record = index + 1 === count ? ['warmbox_step=record', ...recordInImageLines(plan)] : []
+    steps = steps.runCmd(stepScript(`setup ${index + 1} of ${count}`, [...setup, ...record]), user)
   }
-  return withVariables(steps.runCmd(recordScript(plan), user), blanked(environmentSteps(plan.environment)))
+  if (count === 0) steps = steps.runCmd(stepScript('record', recordInImageLines(plan)), user)
+  return withVariables(steps, blanked(environmentSteps(plan.environment)))
 }
 
 const withVariables = (builder: TemplateBuilder, variables: Readonly<Record<string, string>>): TemplateBuilder =>
   Object.keys(variables).length === 0 ? builder : builder.setEnvs({ ...variables })
 
-const setupScript = (name: string, directory: string, names: readonly string[], command: string): string =>
-  stepScript(name, [...exportLines(names), `cd -- ${quoteShell(directory)}`, commandLine(command)])
+/** In a shell of its own, so that build variables reach the command and nothing after it. */
+const setupLines = (directory: string, names: readonly string[], command: string): readonly string[] => [
+  '(',
+  ...exportLines(names),
+  `cd -- ${quoteShell(directory)}`,
+  commandLine(command),
+  ')',
+]
 
-const recordScript = (plan: BuildPlan): string =>
-  stepScript('record', [
-    `cd -- ${quoteShell(plan.directory)}`,
-    ...recordLines({ repository: plan.repository, path: plan.directory }),
-    `warmbox_record=${quoteShell(TEMPLATE_RECORD)}`,
-    'mkdir -p -- "$(dirname -- "$warmbox_record")"',
-    `cp -- "$warmbox_git_directory/${RECORD_IN_GIT}" "$warmbox_record"`,
-  ])
+const recordInImageLines = (plan: BuildPlan): readonly string[] => [
+  `cd -- ${quoteShell(plan.directory)}`,
+  ...recordLines({ repository: plan.repository, path: plan.directory }),
+  `warmbox_record=${quoteShell(TEMPLATE_RECORD)}`,
+  'mkdir -p -- "$(dirname -- "$warmbox_record")"',
+  `cp -- "$warmbox_git_directory/${RECORD_IN_GIT}" "$warmbox_record"`,
+]
