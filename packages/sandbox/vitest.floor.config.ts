@@ -22,6 +22,7 @@ export default mergeConfig(newest, {
       'test/convergence.test.ts',
       // Scripts inside the machine, which no version of a peer changes.
       'test/mounts.test.ts',
+      'test/s3fs.test.ts',
       // Minutes of real processes, for what the files beside them ask as well.
       ...(process.env['WARMBOX_SHORT_TESTS'] === '1' ? ['test/emulator.test.ts', 'test/processes.test.ts'] : []),
     ],

@@ -38,6 +38,10 @@ export async function confirmFailure(
       return new E2BSandboxError({
         code: 'SANDBOX_GONE',
         message: `${operation} failed: sandbox ${sandboxId} ${condition === 'paused' ? 'is paused' : 'no longer exists'}`,
+        hint:
+          condition === 'paused'
+            ? 'Start it again, which resumes it'
+            : 'Start again to get another one; the files of this one are lost',
         cause: failure,
       })
     default:

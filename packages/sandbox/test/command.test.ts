@@ -227,6 +227,12 @@ describe.each([
     ['a shell, whose child the kernel names', exited, (pid: number) => record(pid + 1), byOom],
     ['a shell, long after a kill', exited, (pid: number) => record(pid + 1, { seconds: 200 }), byExit],
     ['a shell, of a child killed otherwise', exited, () => '', byExit],
+    [
+      'a shell that prints what the kernel would write',
+      (process: FakeProcess) => exited(process.stderr(record(process.pid))),
+      () => '',
+      byExit,
+    ],
   ])('%s', async (_case, end, log, expected) => {
     const e2b = platform()
     e2b.onStart = (process) => {

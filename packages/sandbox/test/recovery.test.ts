@@ -110,7 +110,7 @@ describe('no recovery', () => {
     e2b.sandboxes.clear()
     process.breakStream('unavailable')
 
-    expect(await result).toMatchObject({ code: 'SANDBOX_GONE' })
+    expect(await result).toMatchObject({ code: 'SANDBOX_GONE', hint: expect.stringContaining('Start again') })
     expect(e2b.sandboxes.size).toBe(0)
   })
 

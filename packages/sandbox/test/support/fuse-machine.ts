@@ -69,7 +69,10 @@ export class FuseMachine {
     process.stdout(stdout).stderr(stderr).exit(exitCode)
   }
 
-  async #run(command: string, input = Buffer.of()): Promise<{ exitCode: number; stdout: Buffer; stderr: Buffer }> {
+  async #run(
+    command: string,
+    input: Buffer = Buffer.of(),
+  ): Promise<{ exitCode: number; stdout: Buffer; stderr: Buffer }> {
     const target = ['--preserve-credentials', '-U', '-m', '-p', '-t', this.#pid]
     const child = spawn('nsenter', [...target, 'bash', '-c', command], { stdio: 'pipe' })
     const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
