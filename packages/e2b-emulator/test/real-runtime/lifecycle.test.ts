@@ -10,19 +10,9 @@ import type { Machine } from '../../src/runtime/port.ts'
 import { createRealRuntime } from '../../src/runtime/real/index.ts'
 import { startBuild, startCommandLine, type CommandLine } from '../support/command-line.ts'
 import { startEmulator } from '../support/emulator.ts'
+import { hostProcesses, processesOf, userNamespaceOf } from '../support/host-processes.ts'
 import { expectReachable, listenOnHost } from '../support/machine-ports.ts'
-import {
-  describeReal,
-  eventually,
-  hostProcesses,
-  killAllInside,
-  output,
-  processesOf,
-  run,
-  textOf,
-  useRuntime,
-  userNamespaceOf,
-} from './support.ts'
+import { describeReal, eventually, killAllInside, output, run, textOf, useRuntime } from './support.ts'
 
 const hostProgram = fileURLToPath(new URL('fixtures/host.ts', import.meta.url))
 let markers = 0

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Machine, Runtime } from '../../src/runtime/port.ts'
 import { createRealRuntime } from '../../src/runtime/real/index.ts'
-import { describeReal, eventually, hostProcesses, output, processesOf, userNamespaceOf } from './support.ts'
+import { hostProcesses, processesOf, userNamespaceOf } from '../support/host-processes.ts'
+import { describeReal, eventually, output } from './support.ts'
 
 /** A runtime and what it has on the host; removed with the test. */
 async function start() {

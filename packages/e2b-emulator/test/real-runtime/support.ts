@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest'
@@ -132,19 +132,6 @@ export const streamOf = (text: string | Uint8Array): ReadableStream<Uint8Array> 
 
 export const textOf = (stream: ReadableStream<Uint8Array>): Promise<string> => new Response(stream).text()
 
-/** Ids of the host's processes with `text` on their command line. */
-export function hostProcesses(text: string): number[] {
-  return processIds().filter((pid) => readOr(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).includes(text))
-}
-
-/** Names the user namespace of a host process. */
-export const userNamespaceOf = (pid: number): string => readlinkSync(`/proc/${pid}/ns/user`)
-
-/** Ids of the host's processes in a user namespace. */
-export function processesOf(userNamespace: string): number[] {
-  return processIds().filter((pid) => readOr(() => userNamespaceOf(pid)) === userNamespace)
-}
-
 /** Polls until `read` answers `expected`, every `interval` milliseconds. */
 export const eventually = async <Value>(
   read: () => Value | Promise<Value>,
@@ -152,18 +139,4 @@ export const eventually = async <Value>(
   interval = 50,
 ): Promise<void> => {
   await vi.waitFor(async () => expect(await read()).toEqual(expected), { timeout: 60_000, interval })
-}
-
-const processIds = () =>
-  readdirSync('/proc')
-    .map(Number)
-    .filter((pid) => pid > 0)
-
-function readOr(read: () => string): string {
-  try {
-    return read()
-  } catch {
-    // The process ended meanwhile, or is none of ours to look at.
-    return ''
-  }
 }

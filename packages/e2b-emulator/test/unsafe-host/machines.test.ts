@@ -8,8 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Machine, Runtime } from '../../src/runtime/port.ts'
 import { createUnsafeHostRuntime } from '../../src/runtime/unsafe-host/index.ts'
 import { startBuild, startCommandLine } from '../support/command-line.ts'
+import { hostProcesses, sleepers } from '../support/host-processes.ts'
 import { expectReachable, listenOnHost } from '../support/machine-ports.ts'
-import { eventually, hostProcesses, isRoot, output, run, streamOf, textOf } from '../real-runtime/support.ts'
+import { eventually, isRoot, output, run, streamOf, textOf } from '../real-runtime/support.ts'
 
 const hostProgram = fileURLToPath(new URL('fixtures/host.ts', import.meta.url))
 let markers = 0
@@ -20,9 +21,6 @@ const stateOf = (pid: number) =>
   readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')
     .charAt(0)
-const sleepers = (seconds: string) =>
-  hostProcesses(seconds).filter((pid) => readFileSync(`/proc/${pid}/comm`, 'utf8') === 'sleep\n')
-
 describe.skipIf(isRoot)(
   'machines that nothing confines (skipped for root, who is refused)',
   { timeout: 180_000 },
