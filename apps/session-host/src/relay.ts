@@ -23,6 +23,12 @@ export class Relay {
       case 'build-start':
         this.#printer.detail(`${event.background ? 'background build' : 'build'} of ${event.ref} started`)
         return
+      case 'build-joined':
+        this.#printer.detail(`waiting for somebody else's build of ${event.ref}`)
+        return
+      case 'build-taken-over':
+        this.#printer.detail(`a build of ${event.ref} that was left is taken over`)
+        return
       case 'build-log':
         this.#printer.log(firstLine(event.line))
         return
