@@ -1,3 +1,4 @@
+import { findUnknownName } from '@warmbox/resolution'
 import { E2BSandboxError } from './errors.ts'
 import type { E2BSandboxOptions } from './options.ts'
 
@@ -73,7 +74,6 @@ const KNOWN: Readonly<Record<keyof E2BSandboxOptions, true>> = {
  * @throws E2BSandboxError `INVALID_OPTION`
  */
 export function assertKnownNames(options: object): void {
-  const unknown = Object.entries(options).find(([name, value]) => value !== undefined && !Object.hasOwn(KNOWN, name))
-  if (unknown === undefined) return
-  refuse(`E2BSandbox has no option '${unknown[0]}'`, `It takes ${Object.keys(KNOWN).toSorted().join(', ')}`)
+  const unknown = findUnknownName(options, Object.keys(KNOWN))
+  if (unknown !== undefined) refuse(`E2BSandbox has no option '${unknown.name}'`, unknown.hint)
 }
