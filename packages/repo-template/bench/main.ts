@@ -7,6 +7,7 @@ import { probeNamespaces } from '@warmbox/e2b-emulator'
 import { createRepository, startGitServer } from '@warmbox/git-server'
 import { type HeadResolver, resolveHeadOverHttp, resolveHeadWithGit } from '@warmbox/repo-template'
 import { measureIncrementalBuild } from './incremental-build.ts'
+import { median } from './median.ts'
 
 const ROUNDS = 15
 const token = 'bench-token'
@@ -56,8 +57,4 @@ async function measure(resolve: HeadResolver): Promise<number> {
   const elapsed = performance.now() - started
   if (head.status !== 'found' || head.sha !== sha) throw new Error(`The lookup answered ${head.status}`)
   return elapsed
-}
-
-function median(values: readonly number[]): number {
-  return Number((values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0).toFixed(1))
 }
