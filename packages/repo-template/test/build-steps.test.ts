@@ -226,10 +226,10 @@ describe('the credential', () => {
     const given = await widgets()
     const spec = await specOf(given, { setupCommand: 'true', buildEnv: { A: '1' } })
     const steps = await ownSteps(spec.template)
-    expect(steps.map(({ type }) => type)).toEqual(['RUN', 'ENV', 'RUN', 'ENV', 'RUN', 'RUN', 'ENV'])
+    expect(steps.map(({ type }) => type)).toEqual(['RUN', 'ENV', 'RUN', 'ENV', 'RUN', 'ENV'])
     expect(steps[1]?.args).toContain('WARMBOX_GIT_CREDENTIAL')
     expect(steps[3]?.args).toEqual(['WARMBOX_GIT_CREDENTIAL', ''])
-    expect(steps[6]?.args).toEqual(['WARMBOX_ENV_A', ''])
+    expect(steps[5]?.args).toEqual(['WARMBOX_ENV_A', ''])
   })
 
   test('changes no step before it', async () => {
