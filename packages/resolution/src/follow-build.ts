@@ -20,10 +20,11 @@ interface FollowContext {
   readonly uploads: () => Promise<boolean>
 }
 
-/** How a build's state is asked for, in milliseconds: from often to seldom. Somebody else's matters less. */
-const OUR_POLL = { first: 250, most: 2_000 }
-const JOINED_POLL = { first: 1_000, most: 10_000 }
-const POLL_GROWTH = 1.4
+/** How long is waited between two questions for a build's state, in milliseconds. Somebody else's matters less. */
+const OUR_POLL = { least: 250, most: 2_000 }
+const JOINED_POLL = { least: 1_000, most: 10_000 }
+/** Between those: so much of the time waited so far, by which the end of a build is noticed late at most. */
+const POLL_SHARE = 0.1
 /** Answers in a row that may fail before the build counts as out of sight. */
 const MOST_POLL_FAILURES = 5
 /** E2B gives at most 100 lines an answer; a log that never ends must not keep a finished build waiting. */
@@ -41,7 +42,7 @@ export async function followBuild(
 ): Promise<BuildEvent> {
   const pace = ours ? OUR_POLL : JOINED_POLL
   const log = new BuildLogRelay(ref, ours, emit, onCacheHit)
-  let delay = pace.first
+  let waited = 0
   let failures = 0
   for (;;) {
     try {
@@ -70,8 +71,9 @@ export async function followBuild(
       const isOver = !isResolutionError(error) || !isPassing(error.code) || failures > MOST_POLL_FAILURES
       if (isOver || signal.aborted) throw error
     }
+    const delay = Math.min(Math.max(waited * POLL_SHARE, pace.least), pace.most)
     await clock.sleep(delay, signal)
-    delay = Math.min(delay * POLL_GROWTH, pace.most)
+    waited += delay
   }
 }
 
