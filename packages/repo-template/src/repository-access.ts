@@ -2,9 +2,9 @@ import { type CloneUrl, parseCloneUrl } from '@warmbox/identity'
 import { abortable } from './deadline.ts'
 import { type Credential, credentialOf } from './credential.ts'
 import { RepoTemplateError } from './errors.ts'
-import type { RefusalCode } from './head/head.ts'
 import { refusalOfHost } from './hosts/allowed-hosts.ts'
 import { type CredentialForms, credentialFormOf } from './hosts/credential-form.ts'
+import type { Refusal } from './refusal.ts'
 
 /** A repository a session may read, and the credential for it. */
 export interface RepositoryAccess {
@@ -61,12 +61,7 @@ export const parseAccess = (access: RepositoryAccess, forms: CredentialForms): R
 /** What asking for access came to. */
 export type AccessAnswer =
   | { readonly status: 'granted'; readonly access: RepositoryAccess; readonly repository: Repository }
-  | {
-      readonly status: 'refused'
-      readonly code: RefusalCode
-      readonly reason: string
-      readonly cause?: unknown
-    }
+  | Refusal
 
 /**
  * Asks the accessor once. A rejection counts as refused access, not as a missing credential: a session whose token

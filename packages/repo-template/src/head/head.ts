@@ -1,28 +1,10 @@
 import type { CredentialForms } from '../hosts/credential-form.ts'
 import type { RefSelection } from '../ref-selector.ts'
+import type { Refusal } from '../refusal.ts'
 import type { RepositoryAccess } from '../repository-access.ts'
 
 /** Longest head lookup in milliseconds where none is given. */
 export const DEFAULT_HEAD_TIMEOUT_MS = 10_000
-
-/**
- * Why a repository was refused. `UNAUTHORIZED`, `FORBIDDEN`, `NOT_FOUND`: the host's 401, 403 and 404 (or 410, 451).
- * `REDIRECTED`: to another host, or more than once. `REF_MISSING`: the repository answers, the ref is not there.
- * `NOT_A_REPOSITORY`: the host answers something else, which is how some show a sign-in page. `HOST_NOT_ALLOWED`,
- * `ADDRESS_NOT_PUBLIC`: `allowedHosts` rules the host out, or its address. `ACCESS_REJECTED`, `ACCESS_MISSING`:
- * `getRepositoryAccess` rejected, or answered nothing.
- */
-export type RefusalCode =
-  | 'UNAUTHORIZED'
-  | 'FORBIDDEN'
-  | 'NOT_FOUND'
-  | 'REDIRECTED'
-  | 'REF_MISSING'
-  | 'NOT_A_REPOSITORY'
-  | 'HOST_NOT_ALLOWED'
-  | 'ADDRESS_NOT_PUBLIC'
-  | 'ACCESS_REJECTED'
-  | 'ACCESS_MISSING'
 
 /**
  * What a head lookup came to.
@@ -34,7 +16,7 @@ export type RefusalCode =
 export type Head =
   | { readonly status: 'found'; readonly sha: string; readonly cloneUrl: string }
   | { readonly status: 'unreachable'; readonly reason: string; readonly cause?: unknown }
-  | { readonly status: 'refused'; readonly code: RefusalCode; readonly reason: string; readonly cause?: unknown }
+  | Refusal
 
 export interface HeadOptions extends RefSelection {
   /** Full commit id: the answer, without a lookup. */

@@ -1,6 +1,6 @@
 import type { CloneUrl } from '@warmbox/identity'
 import { RepoTemplateError } from '../errors.ts'
-import type { Head } from '../head/head.ts'
+import type { Refusal } from '../refusal.ts'
 import { isPublicAddress } from './public-address.ts'
 
 /** An address a host was found to have. */
@@ -19,8 +19,6 @@ export type Destination =
 
 const anywhere: Destination = Object.freeze({ kind: 'anywhere' })
 
-type Refused = Extract<Head, { status: 'refused' }>
-
 /** An exact entry vouches for the host, private or not; one with a star for its public addresses only. */
 type Allowance = 'host' | 'public' | 'none'
 
@@ -35,13 +33,13 @@ const allowanceOf = ({ host, hostname, port }: CloneUrl, allowed: readonly strin
 /** Brackets are the URL's, not the address's. */
 const literalOf = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1')
 
-const notAllowed = (host: string): Refused => ({
+const notAllowed = (host: string): Refusal => ({
   status: 'refused',
   code: 'HOST_NOT_ALLOWED',
   reason: `the host ${host} is not among allowedHosts`,
 })
 
-const notPublic = (host: string): Refused => ({
+const notPublic = (host: string): Refusal => ({
   status: 'refused',
   code: 'ADDRESS_NOT_PUBLIC',
   reason: `the host ${host} has an address that is not public`,
@@ -51,7 +49,7 @@ const notPublic = (host: string): Refused => ({
 export const refusalOfHost = async (
   clone: CloneUrl,
   allowed: readonly string[] | undefined,
-): Promise<Refused | undefined> => {
+): Promise<Refusal | undefined> => {
   const allowance = allowanceOf(clone, allowed)
   if (allowance === 'host') return undefined
   if (allowance === 'none') return notAllowed(clone.host)
@@ -70,7 +68,7 @@ export const refusalOfHost = async (
 export const destinationOf = async (
   clone: CloneUrl,
   allowed: readonly string[] | undefined,
-): Promise<Destination | Refused> => {
+): Promise<Destination | Refusal> => {
   const refusal = await refusalOfHost(clone, allowed)
   if (refusal !== undefined) return refusal
   if (allowanceOf(clone, allowed) === 'host') return anywhere
