@@ -106,11 +106,13 @@ const isAllowedHost = (core: LoopbackCore, { headers: { host = '' } }: IncomingM
   isLoopbackHost(host) || core.isSandboxHost(host)
 
 async function serve(core: LoopbackCore, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  if (!isAllowedHost(core, incoming)) return refuseHost(incoming, outgoing)
   const disconnected = new AbortController()
   outgoing.once('close', () => disconnected.abort())
   try {
-    await sendResponse(await core.handle(toRequest(incoming, disconnected.signal)), outgoing)
+    const answer = isAllowedHost(core, incoming)
+      ? await core.handle(toRequest(incoming, disconnected.signal))
+      : foreignHost(incoming)
+    await sendResponse(answer, outgoing)
   } catch {
     // Whatever went wrong, there is no answer left to give: the peer gets what was sent, then sees a dropped connection.
     if (outgoing.socket === null) outgoing.destroy()
@@ -118,8 +120,5 @@ async function serve(core: LoopbackCore, incoming: IncomingMessage, outgoing: Se
   }
 }
 
-function refuseHost(incoming: IncomingMessage, outgoing: ServerResponse): void {
-  const { host = '' } = incoming.headers
-  const body = JSON.stringify({ code: 403, message: `this server answers to loopback names only, not to "${host}"` })
-  outgoing.writeHead(403, { 'content-type': 'application/json' }).end(body)
-}
+const foreignHost = ({ headers: { host = '' } }: IncomingMessage) =>
+  Response.json({ code: 403, message: `this server answers to loopback names only, not to "${host}"` }, { status: 403 })
