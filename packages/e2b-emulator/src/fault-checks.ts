@@ -1,4 +1,4 @@
-import type { FaultEffect, Plane } from './faults.ts'
+import type { FaultEffect, Plane } from './fault.ts'
 import { isRecord } from './is-record.ts'
 
 const planes: readonly unknown[] = ['control', 'envd', 'port'] satisfies Plane[]

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { EmulatorError } from '../errors.ts'
-import type { PortConnection } from '../platform/traffic/port.ts'
+import type { PortConnection } from '../platform/traffic/connection.ts'
 import { sendResponse, toRequest } from './node-http.ts'
 import { serveUpgrade } from './upgrade.ts'
 

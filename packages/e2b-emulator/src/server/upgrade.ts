@@ -1,6 +1,6 @@
 import { ServerResponse, type IncomingMessage } from 'node:http'
 import { pipeline } from 'node:stream/promises'
-import type { PortConnection } from '../platform/traffic/port.ts'
+import type { PortConnection } from '../platform/traffic/connection.ts'
 import { sendResponse, toRequest } from './node-http.ts'
 
 /**

@@ -2,7 +2,7 @@ import { request as sendRequest, type IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { cutOnAbort } from '../../abort.ts'
-import type { PortConnection } from './port.ts'
+import type { PortConnection } from './connection.ts'
 
 /** What concerns one connection and not the next, and what the client of the next writes itself. */
 const HOP_BY_HOP = new Set([

@@ -1,20 +1,11 @@
-import type { Duplex } from 'node:stream'
 import { RuntimeError } from '../../runtime/port.ts'
 import { sandboxNotFoundAnswer } from '../../envd/index.ts'
 import type { Platform } from '../platform.ts'
 import { admit, type Admitted } from './admission.ts'
+import type { PortConnection } from './connection.ts'
 import { exchange } from './exchange.ts'
 import { portClosed } from './refusals.ts'
 import type { SandboxTarget } from './target.ts'
-
-/** A connection to a port of a sandbox. */
-export interface PortConnection {
-  readonly stream: Duplex
-  /** The Host that the service inside is to see. */
-  readonly host: string
-  /** Aborted when the sandbox stops running: the connection is then to be dropped. */
-  readonly signal: AbortSignal
-}
 
 /** Connects to a port of the sandbox, or says as the platform does why not. */
 export async function connectToPort(
