@@ -1,5 +1,6 @@
 import { FinishedWithoutFiles } from './build/build-failure.ts'
 import { isManualClock } from './clock.ts'
+import { assertBuildFailure, assertForeignTemplate } from './control-checks.ts'
 import { EmulatorError } from './errors.ts'
 import type { Fault, Plane } from './fault.ts'
 import type { FaultList } from './faults.ts'
@@ -46,6 +47,7 @@ export interface BuildView {
 /**
  * The back door for tests: what the platform would never tell, and what it could not be told. After the emulator was
  * closed its records can still be read (`sandboxes`, `templates`, `builds`, `requests`); everything else throws `CLOSED`.
+ * What cannot be meant is refused with `INVALID_OPTION`, in words that name the field, and changes nothing.
  */
 export interface EmulatorControl {
   /** As `GET /sandboxes/{id}` shows them; without those that are being killed. */
@@ -55,7 +57,7 @@ export interface EmulatorControl {
   readonly requests: readonly RequestEntry[]
   /** Moves a manual clock by milliseconds and waits for what fell due. Throws `CLOCK_NOT_MANUAL` for any other clock. */
   advance(ms: number): Promise<void>
-  /** The next build that starts ends at once with this reason. */
+  /** The next build that starts ends at once with this reason. A `step` is the number of one, `base` or `finalize`. */
   failNextBuild(failure?: ScriptedBuildFailure): void
   /**
    * The next running build that another one cancels had finished already: it turns ready, and its files are gone. It
@@ -68,10 +70,14 @@ export interface EmulatorControl {
   fault(fault: Fault): () => void
   /**
    * Breaks off the answers of a sandbox, or of all, that are being read: streams of commands, watches, files. The
-   * sandbox and its processes go on. Returns how many answers that were.
+   * sandbox and its processes go on. Returns how many answers that were. Throws `UNKNOWN_TARGET` for an id that no
+   * sandbox has.
    */
   dropStreams(sandboxId?: string): number
-  /** A template of another account: one that is occupied, or public. Returns its id. */
+  /**
+   * A template of another account: one that is occupied, or public. Its namespace is not the team's, and the name is not
+   * taken. Returns its id.
+   */
   addForeignTemplate(template: ForeignTemplate): string
   /**
    * The finished file system of a running or paused sandbox, or of the build a reference boots, as a directory of the
@@ -115,6 +121,7 @@ export function createControl(
     },
     failNextBuild(failure = { message: 'build failed on request of the test' }) {
       world.assertOpen()
+      assertBuildFailure(failure)
       platform.failNextBuilds.push(failure)
     },
     finishNextCancelledBuild() {
@@ -132,10 +139,12 @@ export function createControl(
     },
     dropStreams(sandboxId) {
       world.assertOpen()
+      if (sandboxId !== undefined) assertSandbox(platform, sandboxId)
       return world.streams.drop(sandboxId)
     },
     addForeignTemplate(template) {
       world.assertOpen()
+      assertForeignTemplate(template, platform)
       return addForeignTemplate(platform, template).id
     },
     async filesystemOf(target) {
@@ -149,6 +158,15 @@ export function createControl(
       return mounted
     },
   }
+}
+
+function assertSandbox({ state }: Platform, id: unknown): void {
+  if (typeof id !== 'string') {
+    throw new EmulatorError('INVALID_OPTION', 'dropStreams: the id of a sandbox must be a string', {
+      hint: 'Leave it out to break off the answers of all sandboxes.',
+    })
+  }
+  if (!state.sandboxes.has(id)) throw new EmulatorError('UNKNOWN_TARGET', `no sandbox is called ${id}`)
 }
 
 const viewBuild = (build: BuildRecord): BuildView => ({

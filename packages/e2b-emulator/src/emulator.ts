@@ -24,7 +24,7 @@ import { createOwnDirectory, type OwnDirectory } from './runtime/own-directory.t
 import type { Runtime } from './runtime/port.ts'
 import { selectRuntime, type SelectedRuntime } from './runtime/select.ts'
 import { createFetch } from './server/fetch.ts'
-import { listenOnLoopback, type ListenOptions, type LoopbackServer } from './server/loopback.ts'
+import { assertListenOptions, listenOnLoopback, type ListenOptions, type LoopbackServer } from './server/loopback.ts'
 
 export interface Emulator {
   /**
@@ -36,7 +36,8 @@ export interface Emulator {
   readonly fetch: typeof globalThis.fetch
   /**
    * Serves both planes on 127.0.0.1. May be called again for another port. Rejects with {@link EmulatorError}
-   * `PORT_UNAVAILABLE` where it cannot listen there, with what {@link ready} rejects with, and after {@link close}.
+   * `INVALID_OPTION`, `PORT_UNAVAILABLE` where it cannot listen there, with what {@link ready} rejects with, and after
+   * {@link close}.
    */
   listen(options?: ListenOptions): Promise<LoopbackServer>
   readonly control: EmulatorControl
@@ -171,6 +172,7 @@ class EmulatorCore implements Emulator {
   }
 
   async listen(options: ListenOptions = {}): Promise<LoopbackServer> {
+    assertListenOptions(options)
     await this.ready()
     const { apiKey } = this.#options
     const server = await listenOnLoopback(

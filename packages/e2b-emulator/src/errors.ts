@@ -5,6 +5,8 @@ export type EmulatorErrorCode =
   | 'RUNTIME_UNAVAILABLE'
   /** The server could not listen: the port is taken, or this user may not use it. `cause` is the system's error. */
   | 'PORT_UNAVAILABLE'
+  /** No directory can be made in the data directory. `cause` is the system's error. */
+  | 'DATA_DIRECTORY_UNUSABLE'
   /** An option has a value it may not have. */
   | 'INVALID_OPTION'
   /** Time can be moved only with a manual clock. */

@@ -1,8 +1,10 @@
+import { X509Certificate } from 'node:crypto'
 import type { Clock } from './clock.ts'
 import type { EmulatorOptions } from './options.ts'
-import { isEnvdVersion, NEWEST_ENVD } from './envd/index.ts'
+import { isAtLeast, isEnvdVersion, NEWEST_ENVD } from './envd/index.ts'
 import { EmulatorError } from './errors.ts'
 import { isRecord } from './is-record.ts'
+import { unknownName } from './known-names.ts'
 import type { Runtime } from './runtime/port.ts'
 
 interface OptionCheck {
@@ -56,8 +58,8 @@ const optionChecks: Readonly<Record<keyof EmulatorOptions, OptionCheck>> = {
     holds: (value) => typeof value === 'string' && value !== '' && !value.includes('\0'),
   },
   certificateAuthorities: {
-    form: 'be a list of certificates in PEM',
-    holds: (value) => Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
+    form: 'be a list of texts with certificates in PEM',
+    holds: (value) => Array.isArray(value) && value.every(isPem),
   },
   faults: { form: 'be a list of faults', holds: (value) => Array.isArray(value) },
   latency: {
@@ -69,29 +71,21 @@ const optionChecks: Readonly<Record<keyof EmulatorOptions, OptionCheck>> = {
     holds: (value) => typeof value === 'string' && /^[a-z0-9-_]+$/.test(value),
   },
   envdVersion: {
-    form: `be three numbers such as "${NEWEST_ENVD}"`,
-    holds: (value) => typeof value === 'string' && isEnvdVersion(value),
+    form: `be three numbers, at most "${NEWEST_ENVD}", whose daemon is the newest known here`,
+    holds: (value) => typeof value === 'string' && isEnvdVersion(value) && isAtLeast(NEWEST_ENVD, value),
   },
-  limits: {
-    form: `be whole numbers, 0 or more, by the names ${limitNames.join(', ')}`,
-    holds: (value) =>
-      isRecord(value) &&
-      Object.entries(value).every(
-        ([name, limit]) =>
-          limitNames.includes(name) && (limit === undefined || (Number.isSafeInteger(limit) && Number(limit) >= 0)),
-      ),
-  },
+  limits: { form: `be an object with ${limitNames.join(', ')}`, holds: isRecord },
 }
 
 /** Throws `INVALID_OPTION`, with the option's name, for one that is unknown or of the wrong form; undefined is as if left out. */
 export function assertOptions(options: unknown): asserts options is EmulatorOptions {
   if (!isRecord(options)) throw new EmulatorError('INVALID_OPTION', 'the options must be an object')
-  for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(optionChecks, name)) {
-      throw new EmulatorError('INVALID_OPTION', `there is no option ${JSON.stringify(name)}`, {
-        hint: `The options are ${Object.keys(optionChecks).join(', ')}.`,
-      })
-    }
+  const names = Object.keys(optionChecks)
+  const unknown = unknownName(options, names)
+  if (unknown !== undefined) {
+    throw new EmulatorError('INVALID_OPTION', `there is no option ${unknown.name}`, {
+      hint: unknown.guess ?? `The options are ${names.join(', ')}.`,
+    })
   }
   for (const [name, check] of Object.entries(optionChecks)) {
     const value = options[name]
@@ -103,6 +97,38 @@ export function assertOptions(options: unknown): asserts options is EmulatorOpti
       `${name} must ${check.form}${given}`,
       check.hint === undefined ? {} : { hint: check.hint },
     )
+  }
+  assertLimits(options['limits'])
+}
+
+function assertLimits(limits: unknown): void {
+  if (!isRecord(limits)) return
+  const unknown = unknownName(limits, limitNames)
+  if (unknown !== undefined) {
+    throw new EmulatorError('INVALID_OPTION', `limits has no ${unknown.name}`, {
+      hint: unknown.guess ?? `The limits are ${limitNames.join(', ')}.`,
+    })
+  }
+  for (const [name, limit] of Object.entries(limits)) {
+    if (limit === undefined || (Number.isSafeInteger(limit) && Number(limit) >= 0)) continue
+    throw new EmulatorError('INVALID_OPTION', `limits.${name} must be a whole number, 0 or more, not ${shown(limit)}`)
+  }
+}
+
+/** Whether a text holds certificates, and each of them can be read. */
+function isPem(text: unknown): boolean {
+  if (typeof text !== 'string') return false
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  const begun = text.split('-----BEGIN CERTIFICATE-----').length - 1
+  return blocks.length > 0 && blocks.length === begun && blocks.every(isCertificate)
+}
+
+function isCertificate(block: string): boolean {
+  try {
+    return new X509Certificate(block).raw.length > 0
+  } catch {
+    // Only whether it can be read is asked; the words of the library tell nothing more.
+    return false
   }
 }
 

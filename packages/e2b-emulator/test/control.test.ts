@@ -47,6 +47,53 @@ describe('control', () => {
     expect((await build({ api }, 'name')).status).toBe('ready')
   })
 
+  test.each([
+    ['failNextBuild', null, 'failNextBuild: the failure must be an object'],
+    ['failNextBuild', {}, 'failNextBuild: message must'],
+    ['failNextBuild', { message: 5 }, 'failNextBuild: message must'],
+    ['failNextBuild', { message: 'm', step: 3 }, 'failNextBuild: step must'],
+    ['failNextBuild', { message: 'm', step: '-1' }, 'failNextBuild: step must'],
+    ['failNextBuild', { message: 'm', step: 'zzz' }, 'failNextBuild: step must'],
+    ['failNextBuild', { message: 'm', steps: '1' }, 'failNextBuild: there is no field "steps"'],
+    ['addForeignTemplate', undefined, 'addForeignTemplate: the template must be an object'],
+    ['addForeignTemplate', {}, 'addForeignTemplate: name must'],
+    ['addForeignTemplate', { name: 'A B', namespace: 'them', public: true }, 'addForeignTemplate: name must'],
+    ['addForeignTemplate', { name: 'q', public: true }, 'addForeignTemplate: namespace must'],
+    ['addForeignTemplate', { name: 'q', namespace: 'Them', public: true }, 'addForeignTemplate: namespace must'],
+    ['addForeignTemplate', { name: 'q', namespace: 'emulator', public: true }, "the team's own"],
+    ['addForeignTemplate', { name: 'q', namespace: 'them', public: 'yes' }, 'addForeignTemplate: public must'],
+    ['addForeignTemplate', { name: 'q', namespace: 'them', publc: true }, 'no field "publc"'],
+    ['addForeignTemplate', { name: 'base', namespace: null, public: true }, 'is taken'],
+    ['dropStreams', 5, 'dropStreams: the id of a sandbox must be a string'],
+    ['fault', { match: {} }, 'a fault has an effect'],
+  ] as const)('refuses what cannot be meant, and changes nothing: %s %j', async (name, value, message) => {
+    const { api, emulator } = await startEmulator()
+    const before = emulator.control.templates()
+    expect(() => Reflect.apply(emulator.control[name], emulator.control, [value])).toThrow(
+      expect.objectContaining({
+        name: 'EmulatorError',
+        code: 'INVALID_OPTION',
+        message: expect.stringContaining(message),
+      }),
+    )
+    expect(emulator.control.templates()).toEqual(before)
+    expect((await build({ api }, 'name')).status).toBe('ready')
+  })
+
+  test.each(['base', 'finalize', '0', '12'])('fails a build in step %s', async (step) => {
+    const { api, emulator } = await startEmulator()
+    emulator.control.failNextBuild({ message: 'm', step })
+    expect(await build({ api }, 'name')).toMatchObject({ status: 'error', reason: { step } })
+  })
+
+  test('knows no streams of a sandbox that does not exist', async () => {
+    const { connection, emulator } = await startEmulator()
+    const { sandboxId } = await Sandbox.create('base', connection)
+    expect(emulator.control.dropStreams(sandboxId)).toBe(0)
+    const unknown = expect.objectContaining({ code: 'UNKNOWN_TARGET', message: expect.stringContaining('nope') })
+    expect(() => emulator.control.dropStreams('nope')).toThrow(unknown)
+  })
+
   test('refuses to move wall time', async () => {
     const { emulator } = await startEmulator()
     await expect(emulator.control.advance(1)).rejects.toMatchObject({ code: 'CLOCK_NOT_MANUAL' })

@@ -48,6 +48,18 @@ test('it is for this user alone, in a parent that is made and stays', async () =
   expect(readdirSync(parent)).toEqual([])
 })
 
-test('a parent that cannot be is the error of the system', () => {
-  expect(() => createOwnDirectory('/dev/null/nowhere', 'a-')).toThrow(expect.objectContaining({ code: 'ENOTDIR' }))
+test.each([
+  ['/dev/null', 'EEXIST'],
+  ['/dev/null/nowhere', 'ENOTDIR'],
+  ['/proc', 'ENOENT'],
+])('a parent that cannot be is told with the error of the system: %s', (parent, code) => {
+  expect(() => createOwnDirectory(parent, 'a-')).toThrow(
+    expect.objectContaining({
+      name: 'EmulatorError',
+      code: 'DATA_DIRECTORY_UNUSABLE',
+      message: expect.stringContaining(parent),
+      hint: expect.stringContaining('dataDirectory'),
+      cause: expect.objectContaining({ code }),
+    }),
+  )
 })

@@ -128,6 +128,22 @@ describe('the scripted runtime', () => {
       'one of answer and accept is a function',
     ],
     ['a field of a port', { ports: [{ port: 80, answer: String, host: '' }] }, 'a row has no field "host"'],
+    [
+      'two rows for one port',
+      {
+        ports: [
+          { port: 80, answer: String },
+          { port: 81, answer: String },
+          { port: 80, accept: String },
+        ],
+      },
+      'ports[2] is no row: port 80 has a row already',
+    ],
+    [
+      "the daemon's port",
+      { ports: [{ port: 49_983, answer: String }] },
+      'ports[0] is no row: port 49983 is the daemon',
+    ],
     ['an option', { command: [] }, 'there is no option "command" of a scripted runtime'],
     ['build steps', { unscriptedBuildSteps: 'fail' }, "unscriptedBuildSteps must be 'succeed' or 'refuse'"],
     ['a time', { now: new Date() }, 'now must be a function'],

@@ -1,6 +1,6 @@
 export { envdOperations } from './support.ts'
 export { createEnvd, type Envd } from './envd.ts'
-export { hasAbility, isEnvdVersion, NEWEST_ENVD, type EnvdAbility, type EnvdVersion } from './abilities.ts'
+export { hasAbility, isAtLeast, isEnvdVersion, NEWEST_ENVD, type EnvdAbility, type EnvdVersion } from './abilities.ts'
 export type { SandboxForEnvd } from './sandbox.ts'
 export { isSignedFor } from './http/access.ts'
 export { sandboxNotFoundAnswer } from './http/answers.ts'

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { EmulatorError } from '../errors.ts'
 
 /** Every identifier the platform hands out, in its shape. None of them is a secret. */
 export interface Identifiers {
@@ -10,9 +11,25 @@ export interface Identifiers {
   sandbox(): string
 }
 
-/** Shapes identifiers out of a source of distinct strings, which may be as predictable as a test wants. */
+/**
+ * Shapes identifiers out of a source of distinct strings, which may be as predictable as a test wants. They throw
+ * `INVALID_OPTION` where the source gives something else: two things of one id would be taken for each other.
+ */
 export function identifiersFrom(source: () => string): Identifiers {
-  const digest = () => createHash('sha256').update(source()).digest('hex')
+  const given = new Set<string>()
+  const next = (): string => {
+    const text: unknown = source()
+    if (typeof text !== 'string' || text === '') {
+      throw new EmulatorError(
+        'INVALID_OPTION',
+        `ids must return distinct strings, and returned ${JSON.stringify(text)}`,
+      )
+    }
+    if (given.has(text)) throw new EmulatorError('INVALID_OPTION', `ids must not return ${JSON.stringify(text)} again`)
+    given.add(text)
+    return text
+  }
+  const digest = () => createHash('sha256').update(next()).digest('hex')
   return {
     template: () => digest().slice(0, 20),
     sandbox: () => `i${digest().slice(0, 19)}`,

@@ -22,6 +22,9 @@ const UUID_SHAPES = [
 
 export const isUuid = (text: string): boolean => UUID_SHAPES.some((shape) => shape.test(text.toLowerCase()))
 
+/** Whether it is a name or a namespace as it is stored. */
+export const isTemplateName = (text: string): boolean => NAME.test(text)
+
 /** Parses a reference, or refuses it with a 400. */
 export function parseTemplateRef(text: string): TemplateRef {
   const colon = text.indexOf(':')

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, realpathSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { EmulatorError } from '../errors.ts'
 import { removalOf, startJanitor, type Janitor } from './janitor.ts'
 
 /** A directory on the host that does not outlive this process, however that ends. */
@@ -10,7 +11,7 @@ export interface OwnDirectory {
   remove(): Promise<void>
 }
 
-/** Makes one in `parent`, for this user alone. Throws the system's error where that cannot be. */
+/** Makes one in `parent`, for this user alone. Throws `DATA_DIRECTORY_UNUSABLE` where that cannot be. */
 export function createOwnDirectory(parent: string, prefix: string): OwnDirectory {
   const { path, janitor } = claimDirectory(parent, prefix, (directory) => startJanitor(removalOf(directory)))
   return {
@@ -23,20 +24,38 @@ export function createOwnDirectory(parent: string, prefix: string): OwnDirectory
   }
 }
 
-/** Makes a directory with a name of its own in `parent`, and `parent` too, and has a janitor in wait before it is there. */
+/**
+ * Makes a directory with a name of its own in `parent`, and `parent` too, and has a janitor in wait before it is there.
+ * Throws `DATA_DIRECTORY_UNUSABLE` where that cannot be.
+ */
 export function claimDirectory(
   parent: string,
   prefix: string,
   start: (directory: string) => Janitor,
 ): { readonly path: string; readonly janitor: Janitor } {
-  mkdirSync(parent, { recursive: true })
-  const path = join(realpathSync(parent), `${prefix}${randomUUID()}`)
+  const path = join(madeDirectory(parent), `${prefix}${randomUUID()}`)
   const janitor = start(path)
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
     janitor.dismiss().catch(() => undefined)
-    throw error
+    throw unusable(parent, error)
   }
   return { path, janitor }
 }
+
+function madeDirectory(path: string): string {
+  try {
+    mkdirSync(path, { recursive: true })
+    return realpathSync(path)
+  } catch (error) {
+    throw unusable(path, error)
+  }
+}
+
+const unusable = (parent: string, cause: unknown) =>
+  new EmulatorError(
+    'DATA_DIRECTORY_UNUSABLE',
+    `no directory can be made in ${parent}: ${cause instanceof Error ? cause.message : String(cause)}`,
+    { hint: 'Name one that this user may write to with the option dataDirectory.', cause },
+  )

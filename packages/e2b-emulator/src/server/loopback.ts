@@ -2,6 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { EmulatorError } from '../errors.ts'
+import { isRecord } from '../is-record.ts'
+import { unknownName } from '../known-names.ts'
 import type { PortConnection } from '../platform/traffic/connection.ts'
 import { sendResponse, toRequest } from './node-http.ts'
 import { serveUpgrade } from './upgrade.ts'
@@ -18,6 +20,20 @@ export interface EmulatorConnection {
   readonly apiUrl: string
   readonly sandboxUrl: string
   readonly apiKey: string
+}
+
+/** Throws `INVALID_OPTION` for what is no option, or not one that can be listened with. */
+export function assertListenOptions(options: unknown): asserts options is ListenOptions {
+  if (!isRecord(options)) throw new EmulatorError('INVALID_OPTION', 'the options of listen must be an object')
+  const unknown = unknownName(options, ['port'] satisfies (keyof ListenOptions)[])
+  if (unknown !== undefined) {
+    throw new EmulatorError('INVALID_OPTION', `there is no option ${unknown.name} of listen`, {
+      hint: unknown.guess ?? 'The option is port.',
+    })
+  }
+  const { port = 0 } = options
+  if (typeof port === 'number' && Number.isInteger(port) && port >= 0 && port <= 65_535) return
+  throw new EmulatorError('INVALID_OPTION', `port must be a whole number from 0 to 65535, not ${String(port)}`)
 }
 
 export interface LoopbackServer {
@@ -38,15 +54,13 @@ export interface LoopbackCore {
 
 /**
  * Serves both planes on one port of 127.0.0.1. It executes commands, so other names for this machine are refused (a web
- * page could rebind its own name to it) and no CORS header is ever sent. Rejects with `INVALID_OPTION` and `PORT_UNAVAILABLE`.
+ * page could rebind its own name to it) and no CORS header is ever sent. Rejects with `PORT_UNAVAILABLE`.
  */
 export async function listenOnLoopback(
   core: LoopbackCore,
   options: ListenOptions & { readonly apiKey: string },
 ): Promise<LoopbackServer> {
   const { port: wanted = 0 } = options
-  if (!Number.isInteger(wanted) || wanted < 0 || wanted > 65_535)
-    throw new EmulatorError('INVALID_OPTION', `port must be a whole number from 0 to 65535, not ${String(wanted)}`)
   const server = createServer((incoming, outgoing) => void serve(core, incoming, outgoing))
   const tunnels = new Set<Duplex>()
   server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -144,6 +144,14 @@ describe('listen', () => {
   })
 })
 
+describe('listen, given what is none of its options,', () => {
+  test.each([{ prot: 4983 }, { port: '80' }, null, 4983])('refuses %j', async (options) => {
+    const { emulator } = await startEmulator()
+    const listening: Promise<unknown> = Reflect.apply(emulator.listen, emulator, [options])
+    await expect(listening).rejects.toMatchObject({ name: 'EmulatorError', code: 'INVALID_OPTION' })
+  })
+})
+
 describe('close', () => {
   test('cancels running builds, ends sandboxes and frees the port', async () => {
     const slow = gate('slow')

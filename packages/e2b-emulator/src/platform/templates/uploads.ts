@@ -18,6 +18,8 @@ export const fileUploadLink = route('get', '/templates/{templateID}/files/{hash}
     ownTemplateById(platform, parameter('templateID'))
     const hash = parameter('hash')
     if (!HASH.test(hash)) throw badRequest(`Invalid files hash: '${hash}'`)
+    // Where there is no place for uploads, clients show why here; of the upload itself they show the status.
+    platform.uploadDirectory()
     // The hash is the secret here, as the signature is on the platform: it is made of the files' contents.
     return reply(201, {
       present: platform.state.uploads.has(hash),
