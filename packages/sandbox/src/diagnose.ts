@@ -14,40 +14,52 @@ export async function conditionOf(sandboxes: SandboxApi, sandboxId: string): Pro
   }
 }
 
+export interface Diagnosis {
+  /** Typed, but for what is none of the SDK's. */
+  readonly failure: unknown
+  /** Why the sandbox could not be reached, by E2B's own word; undefined where that is not the reason. */
+  readonly condition?: Extract<SandboxCondition, 'paused' | 'gone'>
+}
+
 /**
  * Whether a failed request means that the sandbox is gone. The SDK reports a throttled request and a broken stream in
  * ways that look like a dead sandbox, so E2B is asked.
  * @param failure a translated error
  */
-export async function confirmFailure(
+export async function diagnoseFailure(
   sandboxes: SandboxApi,
   failure: Error,
   operation: string,
   sandboxId: string,
-): Promise<Error> {
+): Promise<Diagnosis> {
   const code = errorCode(failure)
-  if (code !== 'SANDBOX_GONE' && code !== 'CONNECTION_LOST') return failure
+  if (code !== 'SANDBOX_GONE' && code !== 'CONNECTION_LOST') return { failure }
   const condition = await conditionOf(sandboxes, sandboxId)
   switch (condition) {
     // Unconfirmed is not gone: whoever would replace the sandbox could make a second one.
     case 'unknown':
     case 'running':
-      return code === 'CONNECTION_LOST' ? failure : unreachableError(failure, operation, sandboxId, condition)
+      return {
+        failure: code === 'CONNECTION_LOST' ? failure : unreachableError(failure, operation, sandboxId, condition),
+      }
     case 'paused':
     case 'gone':
-      return new E2BSandboxError({
-        code: 'SANDBOX_GONE',
-        message: `${operation} failed: sandbox ${sandboxId} ${condition === 'paused' ? 'is paused' : 'no longer exists'}`,
-        hint:
-          condition === 'paused'
-            ? 'Start it again, which resumes it'
-            : 'Start again to get another one; the files of this one are lost',
-        cause: failure,
-      })
+      return { failure: goneError(failure, operation, sandboxId, condition), condition }
     default:
       return condition satisfies never
   }
 }
+
+const goneError = (cause: Error, operation: string, sandboxId: string, condition: 'paused' | 'gone'): E2BSandboxError =>
+  new E2BSandboxError({
+    code: 'SANDBOX_GONE',
+    message: `${operation} failed: sandbox ${sandboxId} ${condition === 'paused' ? 'is paused' : 'no longer exists'}`,
+    hint:
+      condition === 'paused'
+        ? 'Start it again, which resumes it'
+        : 'Start again to get another one; the files of this one are lost',
+    cause,
+  })
 
 const unreachableError = (
   cause: Error,
@@ -63,6 +75,15 @@ const unreachableError = (
     cause,
   })
 }
+
+/** The error of a request to the sandbox that got no answer. */
+export const networkFailure = (cause: Error, operation: string, sandboxId: string): E2BSandboxError =>
+  new E2BSandboxError({
+    code: 'NETWORK',
+    message: `${operation} failed: no connection to sandbox ${sandboxId}`,
+    hint: 'Check the network, the proxy, domain and sandboxUrl',
+    cause,
+  })
 
 /** The answer, or undefined where the sandbox no longer exists. */
 export async function unlessGone<T>(request: () => Promise<T>): Promise<T | undefined> {

@@ -7,6 +7,7 @@ import {
 } from '@mastra/core/workspace'
 import { E2BSandboxError } from './errors.ts'
 import { couldBeMemoryKill, KILLED_EXIT_CODE, type SuddenEnd } from './memory-kill.ts'
+import { errorCode } from './sdk-errors.ts'
 import { closeInput, killProcess, leaveProcess, type ProcessEnd, processEnd, sendInput } from './sdk.ts'
 
 /**
@@ -34,10 +35,12 @@ export interface ProcessHandleOptions extends Pick<
   readonly stdin: 'closed' | 'open' | 'stuck'
   /** Kills what the process has started and is still there. */
   readonly killDescendants: () => Promise<void>
+  /** Kills a process that nobody has watched for a while, by its id and only if it is the same one; and what it has started. */
+  readonly killUnwatched: (pid: number) => Promise<boolean>
   /** Whether the kernel ended the process because memory ran out; never rejects. */
   readonly wasKilledForMemory: (end: SuddenEnd) => Promise<boolean>
   /** Turns an error of the SDK into a typed one. */
-  readonly explain: (error: unknown, operation: string) => Promise<Error>
+  readonly explain: (error: unknown, operation: string) => Promise<unknown>
 }
 
 type Intent = Extract<ProcessEnding, 'timeout' | 'kill' | 'abort'>
@@ -50,7 +53,12 @@ export class E2BProcessHandle extends ProcessHandle {
   #ended: Promise<E2BCommandResult> | undefined
   #exitCode: number | undefined
   #intent: Intent | undefined
-  #killing: Promise<void> | undefined
+  #killing: Promise<boolean> | undefined
+  #wasKilled = false
+  #inputIsClosed = false
+  #timeoutTimer: ReturnType<typeof setTimeout> | undefined
+  /** Set once the stream broke; aborted, nothing here waits for a reason to end the process any more. */
+  #unwatched: AbortController | undefined
   #graceTimer: ReturnType<typeof setTimeout> | undefined
   #callbackFailure: { readonly error: unknown } | undefined
 
@@ -75,9 +83,15 @@ export class E2BProcessHandle extends ProcessHandle {
     return this.#exitCode
   }
 
+  /** Whether the process was lost from sight. It may run on, and another handle can follow it. @internal */
+  get isLost(): boolean {
+    return this.#unwatched !== undefined && this.#exitCode === undefined
+  }
+
   /**
    * Waits for the end. A non-zero exit, a timeout, a kill, an abort and a lack of memory are results, told apart by `endedBy`.
-   * @throws E2BSandboxError `SANDBOX_GONE` or `CONNECTION_LOST` where the process was lost from sight
+   * @throws E2BSandboxError `SANDBOX_GONE` or `CONNECTION_LOST` where the process was lost from sight. The timeout and the
+   * abort signal then still end it where it can be reached.
    */
   override async wait(): Promise<E2BCommandResult> {
     this.#started()
@@ -104,12 +118,14 @@ export class E2BProcessHandle extends ProcessHandle {
 
   /** @throws E2BSandboxError `STDIN_CLOSED`, or `PROCESS_ENDED`; UnsupportedStdinCloseError in an old sandbox */
   override async closeStdin(): Promise<void> {
+    if (this.#inputIsClosed) return
     const process = this.#withInput()
     if (this.#options.stdin === 'stuck') {
       throw new UnsupportedStdinCloseError('The template is too old to close stdin: build it again')
     }
     try {
       await closeInput(process)
+      this.#inputIsClosed = true
     } catch (error) {
       throw await this.#options.explain(error, 'Closing stdin')
     }
@@ -134,55 +150,83 @@ export class E2BProcessHandle extends ProcessHandle {
   }
 
   async #follow(process: CommandHandle): Promise<E2BCommandResult> {
-    const timer = this.#startTimer()
-    try {
-      const end = await processEnd(process)
-      clearTimeout(timer)
-      // Whoever is told of the end may rely on it that nothing of the process runs any more.
-      await this.#killing
-      return this.#result(end, this.#intent ?? (await this.#ownEnding(process, end)))
-    } catch (error) {
-      await this.#killing
-      // After a kill the stream may be cut before the end was reported.
-      if (this.#intent !== undefined) return this.#result({ exitCode: KILLED_EXIT_CODE }, this.#intent)
-      throw await this.#options.explain(error, 'Following a process')
-    } finally {
-      clearTimeout(timer)
-      clearTimeout(this.#graceTimer)
-    }
+    this.#startTimer()
+    const end = await processEnd(process).catch((error: unknown) => cutError(error, process.pid))
+    const isCut = end instanceof E2BSandboxError
+    if (!isCut) clearTimeout(this.#timeoutTimer)
+    // Whoever is told of the end may rely on it that nothing of the process runs any more.
+    await this.#killing?.catch(ignore)
+    clearTimeout(this.#graceTimer)
+    if (!isCut) return this.#result(end, this.#intent ?? (await this.#ownEnding(process, end)))
+    // After a kill the stream may be cut before the end was reported.
+    const intent = this.#intent ?? (await this.#loseSight(end))
+    clearTimeout(this.#timeoutTimer)
+    return this.#result({ exitCode: KILLED_EXIT_CODE }, intent)
   }
 
-  #startTimer(): ReturnType<typeof setTimeout> | undefined {
+  /**
+   * The process may run on, and the timeout and the abort signal end it then.
+   * @returns what has ended it while E2B was asked
+   * @throws E2BSandboxError `SANDBOX_GONE` or `CONNECTION_LOST`
+   */
+  async #loseSight(cut: E2BSandboxError): Promise<Intent> {
+    this.#unwatched = new AbortController()
+    const failure = await this.#options.explain(cut, 'Following a process')
+    await this.#killing?.catch(ignore)
+    if (this.#intent !== undefined) return this.#intent
+    if (errorCode(failure) === 'CONNECTION_LOST') this.#stayInReach(this.#unwatched.signal)
+    else clearTimeout(this.#timeoutTimer)
+    throw failure
+  }
+
+  /** Nobody is left to tell, and the host need not stay for it. */
+  #stayInReach(until: AbortSignal): void {
+    this.#timeoutTimer?.unref()
+    const onAbort = (): void => {
+      this.#kill('abort').catch(ignore)
+    }
+    this.#options.abortSignal?.addEventListener('abort', onAbort, { once: true, signal: until })
+  }
+
+  #startTimer(): void {
     const { timeout } = this.#options
-    if (timeout === undefined || timeout === 0) return undefined
-    return setTimeout(() => {
+    if (timeout === undefined || timeout === 0) return
+    this.#timeoutTimer = setTimeout(() => {
       // Without an answer the grace timer still ends the wait, and the sandbox itself enforces a limit.
-      this.#kill('timeout').catch(() => undefined)
+      this.#kill('timeout').catch(ignore)
     }, timeout)
   }
 
+  /** Calls of one moment are one kill. */
   async #kill(intent: Intent): Promise<boolean> {
     const process = this.#started()
     if (this.#exitCode !== undefined) return false
-    this.#intent ??= intent
-    this.#graceTimer ??= setTimeout(() => {
-      // Only stops listening, which cannot fail in a way that matters: the result is decided by the intent.
-      leaveProcess(process).catch(() => undefined)
-    }, KILL_GRACE_MS)
+    this.#killing ??= this.#tryKill(process, intent).finally(() => {
+      this.#killing = undefined
+    })
     try {
-      const killing = this.#killAll(process)
-      // Its failure is told here; `#follow` only waits for its end.
-      this.#killing = killing.then(ignore, ignore)
-      const killed = await killing
-      if (!killed && this.#intent === intent) this.#intent = undefined
-      return killed
+      return await this.#killing
     } catch (error) {
       throw await this.#options.explain(error, 'Killing a process')
     }
   }
 
-  async #killAll(process: CommandHandle): Promise<boolean> {
+  async #tryKill(process: CommandHandle, intent: Intent): Promise<boolean> {
+    if (this.#unwatched !== undefined) {
+      const killed = await this.#options.killUnwatched(process.pid)
+      if (killed) this.#intent ??= intent
+      this.#unwatched.abort()
+      clearTimeout(this.#timeoutTimer)
+      return killed
+    }
+    this.#intent ??= intent
+    this.#graceTimer ??= setTimeout(() => {
+      // Only stops listening, which cannot fail in a way that matters: the result is decided by the intent.
+      leaveProcess(process).catch(ignore)
+    }, KILL_GRACE_MS)
     const killed = await killProcess(process)
+    this.#wasKilled ||= killed
+    if (!this.#wasKilled) this.#intent = undefined
     // The process itself was killed, which is what is answered. A sandbox that dies meanwhile takes the rest along.
     if (killed) await this.#options.killDescendants().catch(ignore)
     return killed
@@ -227,6 +271,13 @@ export class E2BProcessHandle extends ProcessHandle {
         hint: `Start it with stdinMode: 'pipe'`,
       })
     }
+    if (this.#inputIsClosed) {
+      throw new E2BSandboxError({
+        code: 'STDIN_CLOSED',
+        message: `The stdin of process ${this.pid} was closed`,
+        hint: 'Send everything before closeStdin()',
+      })
+    }
     return process
   }
 
@@ -237,6 +288,15 @@ export class E2BProcessHandle extends ProcessHandle {
 }
 
 const ignore = (): void => undefined
+
+/** It had begun, so whatever broke the stream, running it once more may be once too often. */
+const cutError = (cause: unknown, pid: number): E2BSandboxError =>
+  new E2BSandboxError({
+    code: 'CONNECTION_LOST',
+    message: `The connection to process ${pid} broke`,
+    hint: `It may still run, and must not be run again unseen: processes.get('${pid}') follows it while it does`,
+    cause,
+  })
 
 const notStarted = (): E2BSandboxError =>
   new E2BSandboxError({ code: 'NOT_STARTED', message: 'The process was not started' })

@@ -1,4 +1,4 @@
-import type { ProcessInfo as SdkProcessInfo } from 'e2b'
+import type { ProcessInfo as SdkProcessInfo, Sandbox } from 'e2b'
 import { type ProcessInfo, SandboxProcessManager, type SpawnProcessOptions } from '@mastra/core/workspace'
 import { assertSpawnOptions, commandEnvironment } from './command-options.ts'
 import { abortedError, E2BSandboxError } from './errors.ts'
@@ -7,7 +7,7 @@ import { E2BProcessHandle, type ProcessHandleOptions } from './process-handle.ts
 import { createRunId, killDescendants, RUN_ID_VARIABLE } from './process-tree.ts'
 import type { E2BSandbox } from './sandbox.ts'
 import { errorCode } from './sdk-errors.ts'
-import { canCloseStdin, connectProcess, listProcesses, startProcess } from './sdk.ts'
+import { canCloseStdin, connectProcess, killPid, listProcesses, startProcess } from './sdk.ts'
 
 /** Added to a command's own timeout for the limit the sandbox enforces, should this process be gone by then. */
 const LIMIT_MARGIN_MS = 5_000
@@ -47,16 +47,23 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
   }
 
   /**
-   * Handle of a process, also of one started elsewhere: its output then begins now.
+   * Handle of a process, also of one started elsewhere or lost from sight: its output then begins now.
    * @returns undefined where no such process runs
    */
   override async get(pid: string): Promise<E2BProcessHandle | undefined> {
     const tracked = this._tracked.get(pid)
-    if (tracked instanceof E2BProcessHandle) return tracked
+    if (tracked instanceof E2BProcessHandle && !tracked.isLost) return tracked
     if (!/^[1-9]\d*$/.test(pid)) return undefined
     const handle = await this.sandbox.retryOnDead(() => this.#connect(Number(pid)), { repeatable: true })
     if (handle !== undefined) this._tracked.set(pid, handle)
     return handle
+  }
+
+  /** A process that was lost from sight may still run, and is not forgotten. @internal */
+  override release(pid: string): void {
+    const tracked = this._tracked.get(pid)
+    if (tracked instanceof E2BProcessHandle && tracked.isLost) this._tracked.delete(pid)
+    else super.release(pid)
   }
 
   /** Process ids mean nothing in another sandbox. @internal */
@@ -86,9 +93,10 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
     const handle = new E2BProcessHandle({
       ...options,
       killDescendants: () => killDescendants(e2b, runId),
+      killUnwatched: (pid) => killRun(e2b, pid, runId),
       wasKilledForMemory: (end) => wasKilledForMemory(e2b, end),
       stdin: !withInput ? 'closed' : canCloseStdin(e2b) ? 'open' : 'stuck',
-      explain: this.#explainer(e2b.sandboxId),
+      explain: this.#explainer(e2b),
     })
     const process = await startProcess(e2b, command, {
       cwd,
@@ -109,9 +117,10 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
     const runId = info.envs[RUN_ID_VARIABLE]
     const handle = new E2BProcessHandle({
       killDescendants: () => (runId === undefined ? Promise.resolve() : killDescendants(e2b, runId)),
+      killUnwatched: () => killRun(e2b, pid, runId),
       wasKilledForMemory: (end) => wasKilledForMemory(e2b, end),
       stdin: canCloseStdin(e2b) ? 'open' : 'stuck',
-      explain: this.#explainer(e2b.sandboxId),
+      explain: this.#explainer(e2b),
     })
     try {
       const process = await connectProcess(e2b, pid, {
@@ -127,9 +136,18 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
     }
   }
 
-  #explainer(sandboxId: string): ProcessHandleOptions['explain'] {
-    return (error, operation) => this.sandbox.explain(error, operation, sandboxId)
+  #explainer(e2b: Sandbox): ProcessHandleOptions['explain'] {
+    return (error, operation) => this.sandbox.explain(error, operation, e2b)
   }
+}
+
+/** Kills a run by its process, unless another one goes by the id now, and by its mark. */
+async function killRun(e2b: Sandbox, pid: number, runId: string | undefined): Promise<boolean> {
+  const running = await listProcesses(e2b)
+  const isSame = running.some((process) => process.pid === pid && process.envs[RUN_ID_VARIABLE] === runId)
+  const killed = isSame && (await killPid(e2b, pid))
+  if (runId !== undefined) await killDescendants(e2b, runId)
+  return killed
 }
 
 const directoryError = (cwd: string, cause: unknown): E2BSandboxError =>

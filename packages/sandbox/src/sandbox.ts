@@ -15,7 +15,7 @@ import {
   type WorkspaceFilesystem,
   type WriteFilesOptions,
 } from '@mastra/core/workspace'
-import { quoteShell } from '@warmbox/resolution'
+import { isWarmboxError, quoteShell } from '@warmbox/resolution'
 import type { Sandbox, SandboxConnectOpts, SandboxOpts } from 'e2b'
 import { abortable } from './abort.ts'
 import { Acquisition } from './acquisition.ts'
@@ -25,7 +25,8 @@ import { assertCommandOptions } from './command-options.ts'
 import type { Boot, OwnResolution } from './creator.ts'
 import { describeSandbox } from './describe-sandbox.ts'
 import { Detached } from './detached.ts'
-import { conditionOf, confirmFailure, unlessGone } from './diagnose.ts'
+import { type Diagnosis, diagnoseFailure, networkFailure, unlessGone } from './diagnose.ts'
+import { EndOfLife } from './end-of-life.ts'
 import { abortedError, E2BSandboxError } from './errors.ts'
 import { assertFiles, writeSandboxFiles } from './files.ts'
 import type { KnownSandbox } from './finder.ts'
@@ -39,10 +40,16 @@ import type { E2BCommandResult } from './process-handle.ts'
 import { E2BProcessManager } from './process-manager.ts'
 import { withRecovery } from './recovery.ts'
 import { resolveOptions } from './resolve-options.ts'
-import { connectSdkSandbox, createSdkSandbox, runScript, writeRootFile } from './sdk.ts'
+import { isSdkFailure } from './sdk-origin.ts'
+import { answers, connectSdkSandbox, createSdkSandbox, runScript, writeRootFile } from './sdk.ts'
 import { SessionContext } from './session-context.ts'
 import { StartInFlight } from './start-in-flight.ts'
 import { buildDefault, resolveConfigured } from './template-refs.ts'
+
+/** One stay at a running sandbox: resumed, it is another one. */
+interface Attachment {
+  readonly sandbox: Sandbox
+}
 
 const inspectKey = Symbol.for('nodejs.util.inspect.custom')
 
@@ -59,7 +66,6 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   readonly id: string
   readonly name: string = 'E2BSandbox'
   readonly provider: string = 'e2b'
-  status: ProviderStatus = 'pending'
   /** Processes in the sandbox; each method starts the sandbox where it does not run. */
   declare readonly processes: E2BProcessManager
   /** The mounts of the workspace. A start makes those that are not there. */
@@ -84,6 +90,10 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   readonly #mounts: SessionMounts
   readonly #start = new StartInFlight()
   readonly #constructedAt = new Date()
+  readonly #ends = new EndOfLife()
+  #status: ProviderStatus = 'pending'
+  /** One per stay at a running sandbox, so that one that was resumed is told from what it was before. */
+  #attachment: Attachment | undefined
   #sandboxId: string | undefined
   #lastBoot: Boot | undefined
   /** What is left of an aborted start; never rejects. */
@@ -119,12 +129,22 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     })
   }
 
+  get status(): ProviderStatus {
+    return this.#status
+  }
+
+  /** Destroyed is final, whatever else that was under way comes to its end afterwards. */
+  set status(next: ProviderStatus) {
+    if (this.#status !== 'destroyed') this.#status = next
+  }
+
   /**
    * The SDK's sandbox, for what Mastra's interface has no word for.
-   * @throws E2BSandboxError `NOT_STARTED`
+   * @throws E2BSandboxError `NOT_STARTED`, or `DESTROYED`
    */
   get e2b(): Sandbox {
     if (this._sandbox === null) {
+      this.#assertNotDestroyed()
       throw new E2BSandboxError({
         code: 'NOT_STARTED',
         message: `Sandbox '${this.id}' is not started`,
@@ -163,16 +183,9 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   override async _start(options?: SandboxStartOptions): Promise<SandboxStartResult | void> {
     const callerSignal = options?.abortSignal
     if (callerSignal?.aborted) throw abortedError('Starting the sandbox', callerSignal.reason)
-    if (this.status === 'running') return super._start(options)
     this.#assertNotDestroyed()
-    if (this.#start.isUnderway) {
-      const shared = super._start()
-      return callerSignal === undefined
-        ? shared
-        : abortable(shared, callerSignal).catch((error: unknown) => {
-            throw this.#context.typed(error, 'Starting the sandbox')
-          })
-    }
+    if (this.status === 'running') return super._start(options)
+    if (this.#start.isUnderway) return this.#shareStart(callerSignal)
     return this.#start.run(
       callerSignal,
       async (signal) => {
@@ -194,14 +207,19 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
 
   /** @throws E2BSandboxError `DESTROYED`, and as `start` */
   override async ensureRunning(): Promise<void> {
-    this.#assertNotDestroyed()
+    // The hooks of stop and destroy may still run commands.
+    const mayBeHook = this._sandbox !== null && (this.status === 'stopping' || this.status === 'destroying')
+    if (!mayBeHook) this.#assertNotDestroyed()
     await super.ensureRunning()
   }
 
-  protected override find(options?: SandboxStartOptions): Promise<Sandbox | undefined> {
+  protected override async find(options?: SandboxStartOptions): Promise<Sandbox | undefined> {
+    const signal = signalOf(options)
+    // It may have been ended while it waited for a stop.
+    signal.throwIfAborted()
     return this.#acquisition.find({
       known: this.#known(),
-      signal: signalOf(options),
+      signal,
       mayPrepare: this.#usesLadder(),
       waking: (sandboxId) => {
         this.#sandboxId = sandboxId
@@ -269,6 +287,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
 
   /** As a workspace stops it. Mastra's shutdown stops every workspace, so one not used here is left to who uses it. */
   override async _stop(): Promise<void> {
+    if (this.status === 'destroyed') return
     this.#start.end('stop')
     if (this.status === 'pending') {
       this.status = 'stopped'
@@ -279,34 +298,48 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
 
   /**
    * Pauses the sandbox. A start in flight is aborted. Not started here, the sandbox of the `sandboxId` or `id` option is
-   * looked up and paused. A sandbox that is gone counts as stopped.
+   * looked up and paused. A sandbox that is gone, or was destroyed here, counts as stopped.
    */
   override async stop(): Promise<void> {
     await this.#endStart('stop')
-    if (this._sandbox !== null) await this.#mounts.dropAll()
-    for (const sandboxId of await this.#ownSandboxes()) {
-      await this.#detached.pause(sandboxId)
-      this.#context.emit({ type: 'sandbox-stopped', sandboxId })
-    }
-    this._sandbox = null
-    if (this.status !== 'stopping') this.status = 'stopped'
+    await this.#ends.inTurn(async () => {
+      // Whatever carries the id by now is somebody else's.
+      if (this.status === 'destroyed') return
+      if (this._sandbox !== null) await this.#mounts.dropAll()
+      for (const sandboxId of await this.#ownSandboxes()) {
+        await this.#detached.pause(sandboxId)
+        this.#context.emit({ type: 'sandbox-stopped', sandboxId })
+      }
+      this._sandbox = null
+      if (this.status !== 'stopping' && this.status !== 'destroying') this.status = 'stopped'
+    })
   }
 
   /** As a workspace destroys it, whether or not it was started here. */
   override async _destroy(): Promise<void> {
-    this.#start.end('destroy')
-    // The base class takes it that nothing exists before a start; a session may have been started elsewhere, or before.
-    if (this.status === 'pending' && this.#isNamed()) this.status = 'stopped'
-    await super._destroy()
+    await this.#ends.destroying(async () => {
+      this.#start.end('destroy')
+      // The base class takes it that nothing exists before a start; a session may have been started elsewhere, or before.
+      if (this.status === 'pending' && this.#isNamed()) this.status = 'stopped'
+      await super._destroy()
+    })
   }
 
   /**
    * Kills the sandbox, paused or running. A start in flight is aborted, and what it may still create is killed too. Not
-   * started here, the sandboxes of the `sandboxId` or `id` option are looked up and killed. This instance starts no more.
+   * started here, the sandboxes of the `sandboxId` or `id` option are looked up and killed. From its call on this instance
+   * starts no more, unless it fails.
    */
   override async destroy(): Promise<void> {
-    await this.#endStart('destroy')
-    await this.#abandoning
+    await this.#ends.destroying(async () => {
+      await this.#endStart('destroy')
+      await this.#abandoning
+      await this.#ends.inTurn(() => this.#killOwn())
+    })
+  }
+
+  async #killOwn(): Promise<void> {
+    if (this.status === 'destroyed') return
     for (const sandboxId of await this.#ownSandboxes()) {
       await this.#detached.kill(sandboxId)
       this.#acquisition.destroyed()
@@ -315,7 +348,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     this._sandbox = null
     this.#sandboxId = undefined
     this.processes.forgetAll()
-    if (this.status !== 'destroying') this.status = 'destroyed'
+    this.status = 'destroyed'
   }
 
   // Abilities
@@ -450,18 +483,19 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
    * is repeated, and no text a command prints has a say in it.
    * @param options `repeatable`: `fn` may run again although it may have done its work, as reading or writing a file
    * may; then a connection lost to a sandbox that is gone or paused is reason enough. Default false.
-   * @throws E2BSandboxError for whatever else the SDK throws
+   * @throws E2BSandboxError for whatever else the SDK throws; errors of `fn`'s own, and the end of a command, are passed
+   * on as they are
    */
   async retryOnDead<T>(fn: () => Promise<T>, options: { repeatable?: boolean } = {}): Promise<T> {
-    return withRecovery(fn, options.repeatable === true, {
-      ready: async () => {
-        await this.ensureRunning()
-        await this.#acquisition.converging
-        return this.e2b.sandboxId
-      },
-      explain: (error, sandboxId) => this.explain(error, 'Reaching the sandbox', sandboxId),
+    return withRecovery<T, Attachment>(fn, options.repeatable === true, {
+      ready: () => this.#attached(),
+      isCurrent: (attachment) => this._sandbox !== null && this.#attachment === attachment,
+      diagnose: async (error, { sandbox }) =>
+        isWarmboxError(error) || isSdkFailure(error)
+          ? this.#diagnose(error, 'Reaching the sandbox', sandbox)
+          : { failure: error },
       isStarting: () => this.#start.isUnderway,
-      lost: (sandboxId) => this.#lost(sandboxId),
+      lost: (attachment, reason) => this.#lost(attachment, reason),
     })
   }
 
@@ -470,9 +504,8 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
    * request in the same way.
    * @internal
    */
-  explain(error: unknown, operation: string, sandboxId: string): Promise<Error> {
-    const failure = this.#context.typed(error, operation)
-    return confirmFailure(this.#context.connection().sandboxes, failure, operation, sandboxId)
+  async explain(error: unknown, operation: string, sandbox: Sandbox): Promise<unknown> {
+    return (await this.#diagnose(error, operation, sandbox)).failure
   }
 
   /** Identity and state; no options, no credentials. */
@@ -502,11 +535,12 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     }
   }
 
+  /** @throws E2BSandboxError `DESTROYED`, also while a destroy is under way */
   #assertNotDestroyed(cause?: Error): void {
-    if (this.status !== 'destroyed') return
+    if (this.status !== 'destroyed' && !this.#ends.isDestroying) return
     throw new E2BSandboxError({
       code: 'DESTROYED',
-      message: `Cannot start a destroyed sandbox: '${this.id}'`,
+      message: `Sandbox '${this.id}' ${this.status === 'destroyed' ? 'was' : 'is being'} destroyed and starts no more`,
       hint: 'Make a new E2BSandbox with the same options, or call stop() instead of destroy() to keep this one',
       cause,
     })
@@ -523,7 +557,35 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     if (this._sandbox?.sandboxId !== sandbox.sandboxId) this.processes.forgetAll()
     this.#mounts.expect()
     this._sandbox = sandbox
+    this.#attachment = { sandbox }
     this.#sandboxId = sandbox.sandboxId
+  }
+
+  /** Starts the sandbox where it does not run. */
+  async #attached(): Promise<Attachment> {
+    for (;;) {
+      await this.ensureRunning()
+      await this.#acquisition.converging
+      // Somebody else may have let go of it meanwhile.
+      const isLost = this._sandbox === null && ['stopped', 'starting', 'error'].includes(this.status)
+      if (isLost) continue
+      const sandbox = this.e2b
+      // A subclass may attach in a way of its own.
+      if (this.#attachment?.sandbox !== sandbox) this.#attachment = { sandbox }
+      return this.#attachment
+    }
+  }
+
+  async #shareStart(callerSignal: AbortSignal | undefined): Promise<SandboxStartResult | void> {
+    const shared = super._start()
+    try {
+      return await (callerSignal === undefined ? shared : abortable(shared, callerSignal))
+    } catch (error) {
+      if (callerSignal?.aborted) throw this.#context.typed(error, 'Starting the sandbox')
+      // The base class refuses with an error without a code.
+      if (!isWarmboxError(error)) this.#assertNotDestroyed(this.#context.redacted(error))
+      throw error
+    }
   }
 
   /** For direct calls of stop and destroy; the base class's wrappers have waited already. */
@@ -545,12 +607,20 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     return this.#options.idIsShared || this.#known() !== undefined
   }
 
-  /** Commands that fail together let go of it together. */
-  async #lost(sandboxId: string): Promise<void> {
-    if (this._sandbox?.sandboxId !== sandboxId || this.status !== 'running') return
-    const condition = await conditionOf(this.#context.connection().sandboxes, sandboxId)
-    const reason = condition === 'paused' ? 'paused' : 'gone'
-    if (this._sandbox?.sandboxId !== sandboxId || this.status !== 'running') return
+  async #diagnose(error: unknown, operation: string, sandbox: Sandbox): Promise<Diagnosis> {
+    const failure = this.#context.typed(error, operation)
+    const { sandboxId } = sandbox
+    // The SDK tells a failed connection to the sandbox from a failure within it by nothing but its text.
+    const hadAnswer =
+      !(failure instanceof E2BSandboxError) || failure.code !== 'PLATFORM' || failure.status !== undefined
+    if (!hadAnswer && !(await answers(sandbox))) {
+      return { failure: networkFailure(failure, operation, sandboxId) }
+    }
+    return diagnoseFailure(this.#context.connection().sandboxes, failure, operation, sandboxId)
+  }
+
+  #lost({ sandbox: { sandboxId } }: Attachment, reason: 'paused' | 'gone'): void {
+    if (this.status !== 'running') return
     if (reason === 'gone') this.#sandboxId = undefined
     this._sandbox = null
     this.status = 'stopped'

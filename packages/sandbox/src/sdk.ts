@@ -213,6 +213,23 @@ export async function uploadFiles(
 /** Sends SIGKILL. False where the process had ended already. */
 export const killProcess = (process: CommandHandle): Promise<boolean> => process.kill()
 
+/** The same by its id. */
+export const killPid = (sandbox: Sandbox, pid: number): Promise<boolean> => sandbox.commands.kill(pid)
+
+/** Asking the daemon for its health takes no time; longer means that nothing comes through. */
+const HEALTH_LIMIT_MS = 5_000
+
+/** Whether requests to the sandbox are answered at all, be it by E2B with a refusal. */
+export async function answers(sandbox: Sandbox): Promise<boolean> {
+  try {
+    await sandbox.isRunning({ requestTimeoutMs: HEALTH_LIMIT_MS })
+    return true
+  } catch (error) {
+    // What `fetch` and the limit throw where no answer comes; the SDK's own errors are made of one.
+    return !(error instanceof TypeError || error instanceof DOMException)
+  }
+}
+
 export const sendInput = (process: CommandHandle, data: string): Promise<void> => process.sendStdin(data)
 
 export const closeInput = (process: CommandHandle): Promise<void> => process.closeStdin()

@@ -198,6 +198,99 @@ describe('destroy', () => {
   })
 })
 
+describe('what is final', () => {
+  const ends = {
+    stop: (sandbox: E2BSandbox) => sandbox.stop(),
+    'a workspace that stops': (sandbox: E2BSandbox) => sandbox._stop(),
+    destroy: (sandbox: E2BSandbox) => sandbox.destroy(),
+    'a workspace that destroys': (sandbox: E2BSandbox) => sandbox._destroy(),
+  }
+  const orders = (['destroy', 'a workspace that destroys'] as const).flatMap((destroy) =>
+    (['stop', 'a workspace that stops'] as const).flatMap((stop) => [
+      [stop, destroy] as const,
+      [destroy, stop] as const,
+    ]),
+  )
+
+  test.each(orders)('is a destroy: %s and %s at once', async (first, second) => {
+    for (const isPaused of [false, true]) {
+      const e2b = platform()
+      const sandbox = sandboxOf({ id: 'session-1' })
+      await sandbox.start()
+      if (isPaused) await sandbox.stop()
+
+      await Promise.all([ends[first](sandbox), ends[second](sandbox)])
+
+      expect(sandbox.status).toBe('destroyed')
+      expect(e2b.sandboxes.size).toBe(0)
+      expect(await failure(sandbox.executeCommand('true'))).toMatchObject({ code: 'DESTROYED' })
+    }
+  })
+
+  test.each(['destroy', 'a workspace that destroys'] as const)('is %s before a start made at once', async (destroy) => {
+    const e2b = platform()
+    const sandbox = sandboxOf({ id: 'session-1' })
+
+    const ended = ends[destroy](sandbox)
+    const starts = [() => sandbox.start(), () => sandbox.start(), () => sandbox.executeCommand('true')]
+    const failures = starts.map((start) => failure(start()))
+    await ended
+
+    expect(await Promise.all(failures)).toMatchObject(starts.map(() => ({ code: 'DESTROYED' })))
+    expect(sandbox.status).toBe('destroyed')
+    expect(e2b.sandboxes.size).toBe(0)
+  })
+
+  test('is a destroy of a paused sandbox for a command made at once', async () => {
+    platform()
+    const sandbox = sandboxOf()
+    await sandbox.start()
+    await sandbox._stop()
+
+    const ended = sandbox._destroy()
+    const commands = [
+      failure(sandbox.executeCommand('true')),
+      failure(Promise.resolve().then(() => sandbox.e2b.kill())),
+    ]
+
+    expect(await Promise.all(commands)).toMatchObject([{ code: 'DESTROYED' }, { code: 'DESTROYED' }])
+    await ended
+  })
+
+  test('is no reason to touch a successor', async () => {
+    const e2b = platform()
+    const sandbox = sandboxOf({ id: 'session-1' })
+    await sandbox.start()
+    await sandbox.destroy()
+    await sandboxOf({ id: 'session-1' }).start()
+
+    await sandbox.stop()
+    await sandbox._stop()
+    await sandbox.destroy()
+
+    expect(e2b.only.state).toBe('running')
+    expect(sandbox.status).toBe('destroyed')
+  })
+
+  test('lets the hooks of the end run commands', async () => {
+    const e2b = platform()
+    const commands: string[] = []
+    e2b.onStart = (process) => {
+      commands.push(process.command)
+      process.exit(0)
+    }
+    const hook = (command: string) => async () => void (await sandbox.executeCommand(command))
+    const sandbox = sandboxOf({ onStop: hook('flush'), onDestroy: hook('farewell') })
+    await sandbox.start()
+    await sandbox._stop()
+    await sandbox.start()
+
+    await sandbox._destroy()
+
+    expect(commands).toEqual(['flush', 'farewell'])
+  })
+})
+
 describe('a start in flight', () => {
   test('is ended by destroy, and the sandbox that arrives afterwards is killed', async () => {
     const { e2b, arrived, release } = held()

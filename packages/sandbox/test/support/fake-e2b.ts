@@ -28,6 +28,17 @@ export interface SeenRequest {
 /** Answers a request in place of the fake; undefined lets it pass on. */
 export type Fault = (request: SeenRequest) => Response | undefined | Promise<Response | undefined>
 
+/** The command that a request to the daemon starts. */
+export function startedCommand({ path, body }: SeenRequest): string | undefined {
+  if (!path.endsWith('/Start') || !isRecord(body) || !isRecord(body['process'])) return undefined
+  const { args } = body['process']
+  return Array.isArray(args) ? text(args[2]) : undefined
+}
+
+/** What E2B answers in the place of a sandbox that is paused or gone. */
+export const notThere = (): Response =>
+  HttpResponse.json({ message: 'The sandbox was not found', code: 502 }, { status: 502 })
+
 export const apiError = (code: number, message: string): Response =>
   HttpResponse.json({ code, message }, { status: code })
 
@@ -217,9 +228,9 @@ export class FakeE2B {
     if (path === '/process.Process/List') {
       const running = [...sandbox.processes.values()].filter(({ ended }) => !ended)
       return HttpResponse.json({
-        processes: running.map(({ pid, command }) => ({
+        processes: running.map(({ pid, command, envs }) => ({
           pid,
-          config: { cmd: '/bin/bash', args: ['-l', '-c', command] },
+          config: { cmd: '/bin/bash', args: ['-l', '-c', command], envs },
         })),
       })
     }

@@ -2,7 +2,7 @@ import { E2BSandbox, type E2BSandboxEvent, type E2BSandboxOptions } from '@warmb
 import { API_KEY, DOMAIN, FakeE2B } from './fake-e2b.ts'
 
 export { deferred } from './deferred.ts'
-export { API_KEY, apiError, DOMAIN, FakeE2B } from './fake-e2b.ts'
+export { API_KEY, apiError, DOMAIN, FakeE2B, notThere, startedCommand } from './fake-e2b.ts'
 export { failedStream, FakeProcess } from './fake-process.ts'
 
 export const connection = { apiKey: API_KEY, domain: DOMAIN }
