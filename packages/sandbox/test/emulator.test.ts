@@ -154,6 +154,22 @@ describe.skipIf(withoutNamespaces !== undefined)(`on the emulator with real proc
     await sandbox._destroy()
   })
 
+  test('a process whose connection broke is followed again, and ended by its timeout', async () => {
+    const sandbox = platform.sandbox()
+    const followed = await sandbox.processes.spawn('read line; exit 4')
+    await sandbox.processes.spawn('exec sleep 4444', { timeout: 1_000 })
+
+    platform.emulator.control.dropStreams(sandbox.sandboxId)
+
+    expect(await failure(followed.wait())).toMatchObject({ code: 'CONNECTION_LOST' })
+    const again = await sandbox.processes.get(followed.pid)
+    await again?.sendStdin('go\n')
+    expect(await again?.wait()).toMatchObject({ exitCode: 4 })
+    const survivors = async () => (await sandbox.executeCommand('pgrep -fx "sleep 4444" | wc -l')).stdout.trim()
+    await expect.poll(survivors, { timeout: 10_000 }).toBe('0')
+    await sandbox._destroy()
+  })
+
   test('a directory that does not exist is an error, one that is to be made is not', async () => {
     const sandbox = platform.sandbox({ workingDirectory: '/home/user/app' })
 
