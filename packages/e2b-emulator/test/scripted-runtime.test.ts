@@ -1,7 +1,7 @@
-import { CommandExitError, Sandbox, Template, type CommandHandle } from 'e2b'
+import { CommandExitError, Sandbox, Template, TimeoutError, type CommandHandle } from 'e2b'
 import { describe, expect, test } from 'vitest'
-import { createScriptedRuntime, EmulatorError, type ScriptedCommand } from '@warmbox/e2b-emulator'
-import { startEmulator } from './support/emulator.ts'
+import { createManualClock, createScriptedRuntime, EmulatorError, type ScriptedCommand } from '@warmbox/e2b-emulator'
+import { eventually, startEmulator } from './support/emulator.ts'
 
 function catching(work: () => unknown): unknown {
   try {
@@ -88,6 +88,47 @@ describe('the scripted runtime', () => {
     const sleeping: CommandHandle = await sandbox.commands.run('sleep infinity', { background: true })
     expect(await sandbox.commands.kill(sleeping.pid)).toBe(true)
     await expect(sleeping.wait()).rejects.toMatchObject({ exitCode: -1 })
+  })
+
+  test('sleeps as long as it says: a command that is given less time runs out of it', async () => {
+    const { connection } = await startEmulator()
+    const sandbox = await Sandbox.create('base', connection)
+    await expect(sandbox.commands.run('sleep 30', { timeoutMs: 200 })).rejects.toBeInstanceOf(TimeoutError)
+    await expect(sandbox.commands.run('sleep 0.01')).resolves.toMatchObject({ exitCode: 0 })
+  })
+
+  test('sleeps by the clock of the emulator', async () => {
+    const { connection, emulator } = await startEmulator({ clock: createManualClock() })
+    const sandbox = await Sandbox.create('base', connection)
+    const sleeping = await sandbox.commands.run('sleep 2', { background: true })
+    await emulator.control.advance(1_999)
+    expect((await sandbox.commands.list()).map(({ pid }) => pid)).toEqual([sleeping.pid])
+    await emulator.control.advance(1)
+    await expect(sleeping.wait()).resolves.toMatchObject({ exitCode: 0 })
+  })
+
+  test('sleeps in build steps too, and gives rows the clock', async () => {
+    const waits: ScriptedCommand = {
+      match: 'install',
+      answer: ({ clock }) => new Promise((resolve) => clock.schedule(() => resolve({}), 5_000)),
+    }
+    const { connection, emulator } = await startEmulator({ commands: [waits], clock: createManualClock() })
+    const template = Template().fromImage('node:24').runCmd('sleep 30').runCmd('install')
+    const { buildId } = await Template.buildInBackground(template, 'name', connection)
+    const found = () => emulator.control.builds().find((build) => build.buildId === buildId)
+    const logged = (text: string) =>
+      eventually(() => found()?.logs.some(({ message }) => message.includes(text)) || undefined)
+    await logged('RUN sleep 30')
+    // The step begins to sleep at some moment after that; time that passes before it does not count.
+    await eventually(async () => {
+      await emulator.control.advance(30_000)
+      return found()?.logs.some(({ message }) => message.includes('RUN install')) || undefined
+    })
+    expect(found()?.status).toBe('building')
+    await eventually(async () => {
+      await emulator.control.advance(5_000)
+      return found()?.status === 'ready' || undefined
+    })
   })
 
   test.each([

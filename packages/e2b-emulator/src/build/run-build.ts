@@ -169,6 +169,7 @@ class BuildRun {
       id: `build-${this.#record.id}`,
       hostname: 'e2b',
       purpose: 'build',
+      clock: this.#platform.clock,
     })
     return { machine: this.#machine, clock: this.#platform.clock, signal: this.#options.signal, log }
   }

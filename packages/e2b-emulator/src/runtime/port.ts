@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import type { Clock } from '../clock.ts'
 
 /**
  * The port between the emulated platform and whatever plays the virtual machine.
@@ -35,6 +36,8 @@ export interface MachineOptions {
   readonly hostname: string
   /** What the machine is made for. Absent: a sandbox. A runtime may treat build steps differently, and says so. */
   readonly purpose?: 'build' | 'sandbox'
+  /** The time of the platform, for machines that have none of their own. Absent: wall time. */
+  readonly clock?: Clock
 }
 
 export interface Machine {

@@ -26,5 +26,6 @@ export async function bootMachine(
 /** A machine over an image where nothing runs yet: what the platform boots where there is no memory. */
 export async function rebootMachine(platform: Platform, sandboxId: string, image: ImageId): Promise<Machine> {
   const runtime = await platform.runtime()
-  return runtime.createMachine(image, { id: sandboxId, hostname: 'e2b', purpose: 'sandbox' })
+  const { clock } = platform
+  return runtime.createMachine(image, { id: sandboxId, hostname: 'e2b', purpose: 'sandbox', clock })
 }

@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
-import type { ScriptedCall, ScriptedCommand, ScriptedResult } from './commands.ts'
+import { pause } from '../../clock.ts'
+import type { ScriptedCall, ScriptedCommand, ScriptedResult } from './table.ts'
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -46,11 +47,11 @@ function environment(call: ScriptedCall): ScriptedResult {
   }
 }
 
-/** Scripted time does not pass: a short sleep is over at once, and one that lasts a minute or more waits for a signal. */
+/** Lasts as long as it says by the clock of the emulator; a signal ends it sooner. */
 async function sleep(call: ScriptedCall): Promise<ScriptedResult> {
-  const seconds = words(call)[0] === 'infinity' ? Number.POSITIVE_INFINITY : Number(words(call)[0])
-  if (seconds < 60 || call.signal.aborted) return {}
-  await new Promise<void>((resolve) => call.signal.addEventListener('abort', () => resolve(), { once: true }))
+  const [duration] = words(call)
+  const seconds = duration === 'infinity' ? Number.POSITIVE_INFINITY : Number(duration)
+  await pause(call.clock, seconds * 1000, call.signal)
   return {}
 }
 

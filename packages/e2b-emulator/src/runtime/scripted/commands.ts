@@ -1,37 +1,5 @@
-import type { ScriptedFiles } from './machine-files.ts'
 import { problemOfResult } from './table-checks.ts'
-
-/** What a scripted command sees of the process it plays. */
-export interface ScriptedCall {
-  /** The text given to `bash -c`, or the command and its arguments joined by spaces. */
-  readonly text: string
-  readonly cwd: string
-  readonly user: string
-  readonly env: Readonly<Record<string, string>>
-  readonly files: ScriptedFiles
-  /** Chunks the caller writes; ends when the caller closes stdin. */
-  readonly stdin: AsyncIterable<Uint8Array>
-  /** Aborted by any signal sent to the process. */
-  readonly signal: AbortSignal
-  readonly stdout: (text: string) => void
-  readonly stderr: (text: string) => void
-}
-
-export interface ScriptedResult {
-  /** Default: nothing. */
-  readonly stdout?: string
-  /** Default: nothing. */
-  readonly stderr?: string
-  /** Default: 0. */
-  readonly exitCode?: number
-}
-
-/** One row of the table: a command text, and what running it answers. The first row that matches is taken. */
-export interface ScriptedCommand {
-  /** The whole command text, or a pattern to be found in it. */
-  readonly match: string | RegExp
-  readonly answer: ScriptedResult | ((call: ScriptedCall) => ScriptedResult | Promise<ScriptedResult>)
-}
+import type { ScriptedCall, ScriptedCommand, ScriptedResult } from './table.ts'
 
 /** The text a table row is matched against: `bash -l -c <text>` counts as `<text>`. */
 export function commandText(command: string, args: readonly string[]): string {

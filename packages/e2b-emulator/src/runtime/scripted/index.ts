@@ -1,3 +1,4 @@
+import { systemClock } from '../../clock.ts'
 import {
   RuntimeError,
   type ImageId,
@@ -7,29 +8,13 @@ import {
   type Runtime,
 } from '../port.ts'
 import { baseTree } from './base-tree.ts'
-import type { ScriptedCommand } from './commands.ts'
 import type { FileTree } from './file-tree.ts'
 import { writeTree } from './inspect.ts'
 import { ScriptedMachine } from './machine.ts'
-import type { ScriptedPort } from './ports.ts'
 import { assertScriptedOptions } from './table-checks.ts'
+import type { ScriptedRuntimeOptions } from './table.ts'
 
-export type { ScriptedCall, ScriptedCommand, ScriptedResult } from './commands.ts'
-export type { ScriptedPort } from './ports.ts'
-
-export interface ScriptedRuntimeOptions {
-  /** The table of commands, asked in order before the few builtins. Default: empty. */
-  readonly commands?: readonly ScriptedCommand[]
-  /** Ports on which every sandbox listens. Default: none. */
-  readonly ports?: readonly ScriptedPort[]
-  /**
-   * What a RUN step without a row does. Default `succeed`: it exits 0 and changes nothing, so that templates build
-   * without a row per step. In a sandbox a command without a row is always refused.
-   */
-  readonly unscriptedBuildSteps?: 'succeed' | 'refuse'
-  /** Where file times come from. Default: the system's clock. */
-  readonly now?: () => Date
-}
+export type { ScriptedCall, ScriptedCommand, ScriptedPort, ScriptedResult, ScriptedRuntimeOptions } from './table.ts'
 
 /**
  * A runtime without processes: commands answer from a table, files live in memory. Light enough for hundreds of sandboxes.
@@ -66,6 +51,7 @@ export function createScriptedRuntime(options: ScriptedRuntimeOptions = {}): Run
         id: machine.id,
         tree: find(image).copy(),
         now,
+        clock: machine.clock ?? systemClock,
         commands,
         ports,
         unscripted: machine.purpose === 'build' ? unscriptedBuildSteps : 'refuse',

@@ -1,18 +1,21 @@
 import type { Duplex } from 'node:stream'
+import type { Clock } from '../../clock.ts'
 import { deferred } from '../deferred.ts'
 import { RuntimeError, type ImageId, type Machine, type MachineProcess, type SpawnOptions } from '../port.ts'
 import { BUILTIN_COMMANDS } from './builtins.ts'
-import { answerOf, commandText, findCommand, type ScriptedCommand } from './commands.ts'
+import { answerOf, commandText, findCommand } from './commands.ts'
 import { type FileTree } from './file-tree.ts'
 import { ScriptedFiles } from './machine-files.ts'
-import { connectToScriptedPort, type ScriptedPort } from './ports.ts'
+import { connectToScriptedPort } from './ports.ts'
 import { ScriptedProcess } from './process.ts'
 import { assertStartable } from './start-checks.ts'
+import type { ScriptedCommand, ScriptedPort } from './table.ts'
 
 export interface ScriptedMachineOptions {
   readonly id: string
   readonly tree: FileTree
   readonly now: () => Date
+  readonly clock: Clock
   readonly commands: readonly ScriptedCommand[]
   readonly ports: readonly ScriptedPort[]
   /** What a command without a row does. */
@@ -56,6 +59,7 @@ export class ScriptedMachine implements Machine {
     void child.exit.then(() => this.#running.delete(child))
     if (this.#paused) child.freeze()
     const { files } = this
+    const { clock } = this.#options
     void child.play(async () => {
       if (row === undefined) return {}
       return answerOf(row, {
@@ -64,6 +68,7 @@ export class ScriptedMachine implements Machine {
         user: options.user,
         env: { HOME: home, USER: options.user, LOGNAME: options.user, ...options.env },
         files,
+        clock,
         stdin: child.stdin,
         signal: child.aborted,
         stdout: (chunk) => child.emit('stdout', chunk),

@@ -3,13 +3,7 @@ import { duplexPair, type Duplex } from 'node:stream'
 import { sendResponse, toRequest } from '../../server/node-http.ts'
 import { unlessAborted } from '../../abort.ts'
 import { RuntimeError } from '../port.ts'
-
-/** One row of the table of ports: who listens there, in every sandbox. */
-export type ScriptedPort =
-  /** A service that speaks HTTP. */
-  | { readonly port: number; readonly answer: (request: Request) => Response | Promise<Response> }
-  /** A service of any kind, which gets the bare connection. */
-  | { readonly port: number; readonly accept: (connection: Duplex) => void }
+import type { ScriptedPort } from './table.ts'
 
 /** A connection to a port of the table. Throws `port-closed` where the table has no such port. */
 export function connectToScriptedPort(ports: readonly ScriptedPort[], port: number): Duplex {

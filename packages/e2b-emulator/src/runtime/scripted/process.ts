@@ -1,5 +1,5 @@
 import type { MachineProcess, ProcessExit, ProcessOutput } from '../port.ts'
-import type { ScriptedResult } from './commands.ts'
+import type { ScriptedResult } from './table.ts'
 
 type SignalName = 'SIGTERM' | 'SIGKILL' | 'SIGINT'
 

@@ -2,8 +2,7 @@ import { EmulatorError } from '../../errors.ts'
 import { isRecord } from '../../is-record.ts'
 import { unknownName } from '../../known-names.ts'
 import { ENVD_PORT } from '../../platform/machine-facts.ts'
-import type { ScriptedCommand, ScriptedResult } from './commands.ts'
-import type { ScriptedRuntimeOptions } from './index.ts'
+import type { ScriptedCommand, ScriptedResult, ScriptedRuntimeOptions } from './table.ts'
 
 const optionNames: readonly string[] = [
   'commands',
