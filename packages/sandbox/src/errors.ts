@@ -10,7 +10,7 @@ export type E2BSandboxErrorCode =
   | 'NOT_STARTED'
   /** An abort signal fired, or `stop` or `destroy` ended a start in flight. `cause` is the reason. */
   | 'ABORTED'
-  /** The sandbox was destroyed by this instance, which starts no other. */
+  /** The sandbox was destroyed by this instance, or is about to be: the instance starts no other. */
   | 'DESTROYED'
   /** The sandbox no longer exists, or is paused. */
   | 'SANDBOX_GONE'
@@ -20,7 +20,7 @@ export type E2BSandboxErrorCode =
   | 'CREATE_STORM'
   /** The sandbox exists and runs, but refused or lost this request. What was asked did not begin. */
   | 'SANDBOX_UNREACHABLE'
-  /** The stream of a running command broke while the sandbox stayed alive. The command may still run. */
+  /** The stream of a running command broke while the sandbox stayed alive. The command may still run: look before a second run. */
   | 'CONNECTION_LOST'
   /** The template does not exist, and neither does the default template built in its place. */
   | 'TEMPLATE_MISSING'
@@ -55,7 +55,7 @@ export type E2BSandboxErrorCode =
   | 'REQUEST_TIMEOUT'
   /** The process has ended, so it takes no input. */
   | 'PROCESS_ENDED'
-  /** The process was started with `stdinMode: 'ignore'`, or by someone else, so it takes no input. */
+  /** The process was started with `stdinMode: 'ignore'`, or its stdin was closed, so it takes no input. */
   | 'STDIN_CLOSED'
 
 export interface E2BSandboxErrorOptions {
