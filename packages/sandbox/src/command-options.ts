@@ -1,5 +1,7 @@
 import type { ExecuteCommandOptions, SpawnProcessOptions } from '@mastra/core/workspace'
+import { findUnknownName, quoteShell } from '@warmbox/resolution'
 import { E2BSandboxError } from './errors.ts'
+import { assertFunction, assertRecord, refuse } from './option-checks.ts'
 
 /** Longest delay a timer holds; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2_147_483_647
@@ -20,13 +22,19 @@ const SPAWN_OPTIONS: Readonly<Record<keyof SpawnProcessOptions, true>> = {
   originalInvocation: true,
 }
 
-/** @throws E2BSandboxError `INVALID_OPTION` */
+/** Added to a command's own timeout for the limit the sandbox enforces, should this process be gone by then. */
+const LIMIT_MARGIN_MS = 5_000
+
+/** Most bytes of one argument, or of one variable with its name, that Linux hands to a process. */
+const LONGEST_ARGUMENT_BYTES = 131_071
+
+/** @throws E2BSandboxError `INVALID_OPTION`, `ARGUMENT_TOO_LONG` */
 export function assertCommandOptions(options: ExecuteCommandOptions): void {
   assertNames(options, COMMAND_OPTIONS, 'executeCommand')
   assertValues(options)
 }
 
-/** @throws E2BSandboxError `INVALID_OPTION` */
+/** @throws E2BSandboxError `INVALID_OPTION`, `ARGUMENT_TOO_LONG` */
 export function assertSpawnOptions(options: SpawnProcessOptions): void {
   assertNames(options, SPAWN_OPTIONS, 'spawn')
   assertValues(options)
@@ -36,7 +44,36 @@ export function assertSpawnOptions(options: SpawnProcessOptions): void {
   }
 }
 
-/** Environment of one command. A value that is undefined is left out. @throws E2BSandboxError `INVALID_OPTION` */
+/** The line a shell is given: the command as it is, each argument as one word. @throws as {@link assertCommand} */
+export function commandLine(command: string, args: readonly string[]): string {
+  if (typeof command !== 'string') refuse('The command is not a string', 'Give it as it would be typed into a shell')
+  // A copy has no holes, which every would pass over.
+  const isList = Array.isArray(args) && [...args].every((argument) => typeof argument === 'string')
+  if (!isList) refuse('args is not a list of strings', `Write it like ['-n', '3'], or leave it out`)
+  const hasNul = args.some((argument) => argument.includes('\0'))
+  if (hasNul) refuse('An argument holds a NUL character', 'Write the text to a file, and give the command its path')
+  const line = [command, ...args.map(quoteShell)].join(' ')
+  assertCommand(line)
+  return line
+}
+
+/** @throws E2BSandboxError `INVALID_OPTION` for what no shell can be given, `ARGUMENT_TOO_LONG` */
+export function assertCommand(command: unknown): void {
+  if (typeof command !== 'string')
+    return refuse('The command is not a string', 'Give it as it would be typed into a shell')
+  if (command.includes('\0')) refuse('The command holds a NUL character', 'Remove it from the command')
+  // The shell is handed the whole of it as one argument.
+  assertLength('The command with its arguments', command)
+}
+
+/** Limit of a command that the sandbox itself enforces, in whole milliseconds; 0 is none. */
+export const enforcedLimit = (timeout: number | undefined): number =>
+  timeout ? Math.min(Math.ceil(timeout) + LIMIT_MARGIN_MS, LONGEST_TIMER_MS) : 0
+
+/**
+ * Environment of one command. A value that is undefined is left out.
+ * @throws E2BSandboxError `INVALID_OPTION`, `ARGUMENT_TOO_LONG`
+ */
 export function commandEnvironment(env: Readonly<Record<string, unknown>>): Record<string, string> {
   const entries = Object.entries(env).flatMap(([name, value]): [string, string][] => {
     if (value === undefined) return []
@@ -50,23 +87,43 @@ export function commandEnvironment(env: Readonly<Record<string, unknown>>): Reco
         'Convert the value to a string, or leave the variable out',
       )
     }
+    assertLength(`env.${name}`, `${name}=${value}`)
     return [[name, value]]
   })
   return Object.fromEntries(entries)
 }
 
-/** An option that nobody knows would be dropped without a word, such as `cwd` spelled in another way. */
-function assertNames(options: object, known: Readonly<Record<string, true>>, method: string): void {
-  const unknown = Object.keys(options).find((name) => known[name] !== true)
-  if (unknown === undefined) return
-  const hint =
-    unknown in SPAWN_OPTIONS
-      ? 'processes.spawn takes it'
-      : `${method} takes ${Object.keys(known).toSorted().join(', ')}`
-  refuse(`${method} has no option '${unknown}'`, hint)
+function assertLength(what: string, text: string): void {
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= LONGEST_ARGUMENT_BYTES) return
+  throw new E2BSandboxError({
+    code: 'ARGUMENT_TOO_LONG',
+    message: `${what} has ${bytes} bytes, and Linux takes ${LONGEST_ARGUMENT_BYTES} at most`,
+    hint: 'Write the text to a file with writeFiles, and give the command its path',
+  })
 }
 
-function assertValues({ cwd, env, maxRetainedBytes, timeout }: ExecuteCommandOptions): void {
+/** An option that nobody knows would be dropped without a word, such as `cwd` spelled in another way. */
+function assertNames(options: object, known: Readonly<Record<string, true>>, method: string): void {
+  assertRecord(`options of ${method}`, options ?? null)
+  const unknown = findUnknownName(options, Object.keys(known).toSorted())
+  if (unknown === undefined) return
+  const hint = unknown.name in SPAWN_OPTIONS ? 'processes.spawn takes it' : unknown.hint
+  refuse(`${method} has no option '${unknown.name}'`, hint)
+}
+
+function assertSignal(signal: unknown): void {
+  const isSignal = typeof signal === 'object' && signal !== null && 'aborted' in signal && 'addEventListener' in signal
+  if (signal === undefined || isSignal) return
+  refuse('abortSignal is not an AbortSignal', 'Give the signal of an AbortController, or leave it out')
+}
+
+function assertValues(options: ExecuteCommandOptions): void {
+  const { abortSignal, cwd, env, maxRetainedBytes, onStderr, onStdout, timeout } = options
+  assertSignal(abortSignal)
+  assertFunction('onStdout', onStdout)
+  assertFunction('onStderr', onStderr)
+  assertRecord('env', env)
   if (timeout !== undefined && !(Number.isFinite(timeout) && timeout >= 0 && timeout <= LONGEST_TIMER_MS)) {
     refuse(
       `timeout is not a time in milliseconds: ${timeout}`,
@@ -81,8 +138,4 @@ function assertValues({ cwd, env, maxRetainedBytes, timeout }: ExecuteCommandOpt
     refuse(`maxRetainedBytes is not a number of bytes: ${maxRetainedBytes}`, 'Give a whole number, or Infinity for all')
   }
   commandEnvironment(env ?? {})
-}
-
-function refuse(message: string, hint: string): never {
-  throw new E2BSandboxError({ code: 'INVALID_OPTION', message, hint })
 }

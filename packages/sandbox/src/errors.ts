@@ -4,6 +4,8 @@ import { type Attempt, WarmboxError } from '@warmbox/resolution'
 export type E2BSandboxErrorCode =
   /** An option or argument is malformed, or two exclude each other. Nothing was requested. */
   | 'INVALID_OPTION'
+  /** A command, or a variable of its environment, is longer than Linux hands to a process. Nothing was requested. */
+  | 'ARGUMENT_TOO_LONG'
   /** No API key was given and E2B_API_KEY is not set. Nothing was requested. */
   | 'MISSING_API_KEY'
   /** The sandbox was not started, or was stopped or destroyed, so there is nothing to hand out. */

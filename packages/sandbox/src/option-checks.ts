@@ -23,9 +23,16 @@ export function assertString(field: string, value: unknown): void {
   refuse(`${field} is not a string`, `Give a string as ${field}, or leave it out`)
 }
 
+/** An object of named values. A list, a Map or a Date has none, and would be taken for an empty one. */
 export function assertRecord(field: string, value: unknown): void {
-  if (value === undefined || (isObject(value) && !Array.isArray(value))) return
+  if (value === undefined || Object.prototype.toString.call(value) === '[object Object]') return
   refuse(`${field} is not an object`, `Give an object as ${field}, or leave it out`)
+}
+
+/** @param known all names of an option that is an object; another would be dropped without a word */
+export function assertNamesIn(field: string, value: object | undefined, known: Readonly<Record<string, true>>): void {
+  const unknown = value === undefined ? undefined : findUnknownName(value, Object.keys(known))
+  if (unknown !== undefined) refuse(`${field} has no '${unknown.name}'`, unknown.hint)
 }
 
 export function assertMethods(field: string, value: unknown, methods: readonly string[]): void {

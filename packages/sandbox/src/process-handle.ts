@@ -33,8 +33,8 @@ export interface ProcessHandleOptions extends Pick<
 > {
   /** `closed`: started without one. `open`: can be written and closed. `stuck`: can be written but not closed. */
   readonly stdin: 'closed' | 'open' | 'stuck'
-  /** Kills what the process has started and is still there. */
-  readonly killDescendants: () => Promise<void>
+  /** Kills what the process has started and is still there, before the process itself is killed. */
+  readonly killDescendants: (pid: number) => Promise<void>
   /** Kills a process that nobody has watched for a while, by its id and only if it is the same one; and what it has started. */
   readonly killUnwatched: (pid: number) => Promise<boolean>
   /** Whether the kernel ended the process because memory ran out; never rejects. */
@@ -224,11 +224,11 @@ export class E2BProcessHandle extends ProcessHandle {
       // Only stops listening, which cannot fail in a way that matters: the result is decided by the intent.
       leaveProcess(process).catch(ignore)
     }, KILL_GRACE_MS)
+    // Whether the process itself was killed is what is answered. A sandbox that dies meanwhile takes the rest along.
+    await this.#options.killDescendants(process.pid).catch(ignore)
     const killed = await killProcess(process)
     this.#wasKilled ||= killed
     if (!this.#wasKilled) this.#intent = undefined
-    // The process itself was killed, which is what is answered. A sandbox that dies meanwhile takes the rest along.
-    if (killed) await this.#options.killDescendants().catch(ignore)
     return killed
   }
 

@@ -1,6 +1,6 @@
 import type { ProcessInfo as SdkProcessInfo, Sandbox } from 'e2b'
 import { type ProcessInfo, SandboxProcessManager, type SpawnProcessOptions } from '@mastra/core/workspace'
-import { assertSpawnOptions, commandEnvironment } from './command-options.ts'
+import { assertCommand, assertSpawnOptions, commandEnvironment, enforcedLimit } from './command-options.ts'
 import { abortedError, E2BSandboxError } from './errors.ts'
 import { wasKilledForMemory } from './memory-kill.ts'
 import { E2BProcessHandle, type ProcessHandleOptions } from './process-handle.ts'
@@ -8,9 +8,6 @@ import { createRunId, killDescendants, RUN_ID_VARIABLE } from './process-tree.ts
 import type { E2BSandbox } from './sandbox.ts'
 import { errorCode } from './sdk-errors.ts'
 import { canCloseStdin, connectProcess, killPid, listProcesses, startProcess } from './sdk.ts'
-
-/** Added to a command's own timeout for the limit the sandbox enforces, should this process be gone by then. */
-const LIMIT_MARGIN_MS = 5_000
 
 /**
  * Processes of an E2B sandbox. E2B keeps them; so `list` and `get` also know those another process of the host
@@ -20,9 +17,10 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
   /**
    * Starts a command in a login shell and resolves as soon as it runs. Without `timeout` it runs without limit.
    * @throws E2BSandboxError `ABORTED` for a signal that has fired already, `BAD_REQUEST` for a directory that does not
-   * exist, `INVALID_OPTION` for an option that is malformed or unknown
+   * exist, `INVALID_OPTION` for an option that is malformed or unknown, `ARGUMENT_TOO_LONG`
    */
   override async spawn(command: string, options: SpawnProcessOptions = {}): Promise<E2BProcessHandle> {
+    assertCommand(command)
     assertSpawnOptions(options)
     if (options.abortSignal?.aborted) throw abortedError('Starting a command', options.abortSignal.reason)
     const handle = await this.sandbox.retryOnDead(() => this.#start(command, options))
@@ -92,7 +90,7 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
     const runId = createRunId()
     const handle = new E2BProcessHandle({
       ...options,
-      killDescendants: () => killDescendants(e2b, runId),
+      killDescendants: (pid) => killDescendants(e2b, runId, pid),
       killUnwatched: (pid) => killRun(e2b, pid, runId),
       wasKilledForMemory: (end) => wasKilledForMemory(e2b, end),
       stdin: !withInput ? 'closed' : canCloseStdin(e2b) ? 'open' : 'stuck',
@@ -102,7 +100,7 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
       cwd,
       envs: { ...commandEnvironment({ ...this.env, ...options.env }), [RUN_ID_VARIABLE]: runId },
       stdin: withInput,
-      limitMs: options.timeout ? options.timeout + LIMIT_MARGIN_MS : 0,
+      limitMs: enforcedLimit(options.timeout),
       onStdout: (data) => handle.emitStdout(data),
       onStderr: (data) => handle.emitStderr(data),
     })
@@ -116,7 +114,7 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
     if (info === undefined) return undefined
     const runId = info.envs[RUN_ID_VARIABLE]
     const handle = new E2BProcessHandle({
-      killDescendants: () => (runId === undefined ? Promise.resolve() : killDescendants(e2b, runId)),
+      killDescendants: () => (runId === undefined ? Promise.resolve() : killDescendants(e2b, runId, pid)),
       killUnwatched: () => killRun(e2b, pid, runId),
       wasKilledForMemory: (end) => wasKilledForMemory(e2b, end),
       stdin: canCloseStdin(e2b) ? 'open' : 'stuck',
@@ -145,9 +143,9 @@ export class E2BProcessManager extends SandboxProcessManager<E2BSandbox> {
 async function killRun(e2b: Sandbox, pid: number, runId: string | undefined): Promise<boolean> {
   const running = await listProcesses(e2b)
   const isSame = running.some((process) => process.pid === pid && process.envs[RUN_ID_VARIABLE] === runId)
-  const killed = isSame && (await killPid(e2b, pid))
-  if (runId !== undefined) await killDescendants(e2b, runId)
-  return killed
+  if (!isSame) return false
+  if (runId !== undefined) await killDescendants(e2b, runId, pid)
+  return killPid(e2b, pid)
 }
 
 const directoryError = (cwd: string, cause: unknown): E2BSandboxError =>

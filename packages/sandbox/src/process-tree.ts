@@ -14,19 +14,40 @@ const SWEEP_LIMIT_MS = 5_000
 
 export const createRunId = (): string => randomBytes(12).toString('hex')
 
-/** Kills whatever carries a run id and lives still. Rejects with the SDK's own errors. */
-export async function killDescendants(sandbox: Sandbox, runId: string): Promise<void> {
-  await runScript(sandbox, sweepScript(runId), { user: undefined, limitMs: SWEEP_LIMIT_MS })
+/**
+ * Kills what a run's process has started and is still there: whatever carries the run id, and whatever that has started.
+ * To be called before the process itself is killed, with which the trace to children of another environment is lost; it
+ * is stopped meanwhile. Where it has ended by itself, what it left behind goes on. Root does it, who alone is shown the
+ * environment of what runs under `sudo`. Rejects with the SDK's own errors.
+ */
+export async function killDescendants(sandbox: Sandbox, runId: string, pid: number): Promise<void> {
+  await runScript(sandbox, sweepScript(runId, pid), { user: 'root', limitMs: SWEEP_LIMIT_MS })
 }
 
-/** Looks again after each round: a process may have started another between being seen and being killed. */
-const sweepScript = (runId: string): string => {
+/**
+ * Stops what it finds and looks again, until there is nothing new: a process that is stopped starts no other, and stays
+ * the parent by which its children are known.
+ */
+const sweepScript = (runId: string, pid: number): string => {
   const marker = quoteShell(`${RUN_ID_VARIABLE}=${runId}`)
   return [
-    'for round in 1 2 3 4 5; do',
-    `pids=$(grep -lzxF -- ${marker} /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3)`,
-    '[ -n "$pids" ] || exit 0',
-    'kill -KILL $pids 2>/dev/null',
+    `main=${pid}`,
+    '[ -d "/proc/$main" ] || exit 0',
+    'found=" "',
+    'while :; do',
+    `family="$main $(grep -lzxF -- ${marker} /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3)"`,
+    'children=$family',
+    'while [ -n "$children" ]; do',
+    'parents=$(echo $children | tr " " "|")',
+    'children=$(grep -lE "^PPid:[[:space:]]($parents)$" /proc/[0-9]*/status 2>/dev/null | cut -d/ -f3)',
+    'family="$family $children"',
     'done',
+    'new=',
+    'for pid in $family; do case $found in *" $pid "*) ;; *) new="$new $pid"; found="$found$pid " ;; esac; done',
+    '[ -n "$new" ] || break',
+    'kill -STOP $new 2>/dev/null',
+    'done',
+    'for pid in $found; do [ "$pid" = "$main" ] || kill -KILL "$pid" 2>/dev/null; done',
+    'exit 0',
   ].join('\n')
 }

@@ -1,5 +1,14 @@
-import { systemClock } from '@warmbox/resolution'
-import { assertBoolean, assertFunction, assertMethods, assertRecord, assertString, refuse } from './option-checks.ts'
+import { isDeferredNamedTemplateSpec, isNamedTemplateSpec, systemClock } from '@warmbox/resolution'
+import type { SandboxLifecycle, SandboxNetworkOpts } from 'e2b'
+import {
+  assertBoolean,
+  assertFunction,
+  assertMethods,
+  assertNamesIn,
+  assertRecord,
+  assertString,
+  refuse,
+} from './option-checks.ts'
 import {
   DEFAULT_LIFECYCLE,
   DEFAULT_SANDBOX_TIMEOUT_MS,
@@ -64,12 +73,31 @@ function toMetadata(metadata: Record<string, unknown>): Readonly<Record<string, 
   return Object.freeze(Object.fromEntries(entries))
 }
 
+const LIFECYCLE: Readonly<Record<keyof SandboxLifecycle, true>> = { onTimeout: true, autoResume: true }
+const PAUSE: Readonly<Record<string, true>> = { action: true, keepMemory: true }
+const KILL: Readonly<Record<string, true>> = { action: true }
+
+/** Older releases of the SDK know fewer; what a newer one adds does not compile until it is here. */
+const NETWORK: Readonly<Record<keyof SandboxNetworkOpts | 'egressProxy' | 'httpsPorts', true>> = {
+  allowOut: true,
+  denyOut: true,
+  rules: true,
+  egressProxy: true,
+  allowPublicTraffic: true,
+  maskRequestHost: true,
+  httpsPorts: true,
+}
+
 function assertLifecycle(options: E2BSandboxOptions): ResolvedOptions['lifecycle'] {
   const lifecycle = options.lifecycle ?? DEFAULT_LIFECYCLE
   const { onTimeout, autoResume = false } = lifecycle
   const action = typeof onTimeout === 'string' ? onTimeout : onTimeout?.action
   if (action !== 'pause' && action !== 'kill') {
     refuse(`lifecycle.onTimeout is neither 'pause' nor 'kill'`, `Write { onTimeout: 'pause' } or { onTimeout: 'kill' }`)
+  }
+  if (typeof onTimeout === 'object') {
+    assertNamesIn('lifecycle.onTimeout', onTimeout, onTimeout.action === 'pause' ? PAUSE : KILL)
+    if (onTimeout.action === 'pause') assertBoolean('lifecycle.onTimeout.keepMemory', onTimeout.keepMemory)
   }
   if (autoResume && action === 'kill') {
     refuse('lifecycle.autoResume needs a paused sandbox', `Use onTimeout: 'pause', or leave autoResume out`)
@@ -81,9 +109,18 @@ function assertLifecycle(options: E2BSandboxOptions): ResolvedOptions['lifecycle
   return Object.freeze({ onTimeout, autoResume })
 }
 
+/** By what it can do: a subclass may bring an SDK with classes of its own. */
+const isBuilder = (template: object): boolean => typeof Reflect.get(template, 'runCmd') === 'function'
+
 function assertTemplate(template: E2BSandboxOptions['template']): ResolvedOptions['template'] {
-  const usable = template === undefined || ['string', 'object', 'function'].includes(typeof template)
-  if (!usable || template === null) {
+  const isUsable =
+    template === undefined ||
+    typeof template === 'string' ||
+    typeof template === 'function' ||
+    isNamedTemplateSpec(template) ||
+    isDeferredNamedTemplateSpec(template) ||
+    (typeof template === 'object' && template !== null && isBuilder(template))
+  if (!isUsable) {
     refuse('template is none of the forms a template has', 'Give a ref, builder, function, named or deferred spec')
   }
   if (typeof template === 'string') assertId('template', template)
@@ -105,6 +142,8 @@ function assertForms(options: E2BSandboxOptions): void {
   }
   for (const field of ['strictTemplate', 'overlapLookup'] as const) assertBoolean(field, options[field])
   for (const field of ['env', 'metadata', 'network', 'lifecycle'] as const) assertRecord(field, options[field])
+  assertNamesIn('network', options.network, NETWORK)
+  assertNamesIn('lifecycle', options.lifecycle, LIFECYCLE)
   assertBoolean('lifecycle.autoResume', options.lifecycle?.autoResume)
   assertMethods('lease', options.lease, ['acquire', 'renew', 'release'])
   assertMethods('clock', options.clock, ['now', 'sleep'])
@@ -134,7 +173,11 @@ export function resolveOptions(
     idIsShared: options.id !== undefined,
     sandboxId: options.sandboxId === undefined ? undefined : assertId('sandboxId', options.sandboxId),
     template: assertTemplate(options.template),
-    timeoutMs: assertMilliseconds('timeout', options.timeout ?? DEFAULT_SANDBOX_TIMEOUT_MS, LONGEST_TIMEOUT_MS),
+    timeoutMs: assertMilliseconds(
+      'timeout',
+      options.timeout === undefined ? DEFAULT_SANDBOX_TIMEOUT_MS : options.timeout,
+      LONGEST_TIMEOUT_MS,
+    ),
     env: assertEnv(options.env ?? {}),
     metadata: toMetadata(options.metadata ?? {}),
     network: options.network,

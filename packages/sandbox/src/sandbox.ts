@@ -15,23 +15,24 @@ import {
   type WorkspaceFilesystem,
   type WriteFilesOptions,
 } from '@mastra/core/workspace'
-import { isWarmboxError, quoteShell } from '@warmbox/resolution'
+import { isWarmboxError } from '@warmbox/resolution'
 import type { Sandbox, SandboxConnectOpts, SandboxOpts } from 'e2b'
 import { abortable } from './abort.ts'
 import { Acquisition } from './acquisition.ts'
 import { checkpointRef, checkpointSnapshotName } from './checkpoint-ref.ts'
 import { cloneOptions } from './clone-options.ts'
-import { assertCommandOptions } from './command-options.ts'
+import { assertCommandOptions, commandLine } from './command-options.ts'
 import type { Boot, OwnResolution } from './creator.ts'
 import { describeSandbox } from './describe-sandbox.ts'
 import { Detached } from './detached.ts'
 import { type Diagnosis, diagnoseFailure, networkFailure, unlessGone } from './diagnose.ts'
 import { EndOfLife } from './end-of-life.ts'
 import { abortedError, E2BSandboxError } from './errors.ts'
-import { assertFiles, writeSandboxFiles } from './files.ts'
+import { resolveFiles, writeSandboxFiles } from './files.ts'
 import type { KnownSandbox } from './finder.ts'
 import type { SandboxHost } from './host.ts'
 import { defaultInstructions } from './instructions.ts'
+import { assertMountable, assertMountPaths, mountDirectory } from './mounts/inputs.ts'
 import { SessionMounts } from './mounts/session-mounts.ts'
 import { assertKnownNames } from './option-checks.ts'
 import type { E2BSandboxOptions, ResolvedOptions } from './options.ts'
@@ -357,8 +358,8 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
    * Runs a command in a login shell and waits for its end. Arguments are quoted, the command is not. It has no stdin, no
    * time limit unless `timeout` is given, and all its output is kept unless `maxRetainedBytes` is. A non-zero exit, a
    * timeout and an abort are results, told apart by `endedBy`.
-   * @throws E2BSandboxError `ABORTED` where the signal fired before the command began, `INVALID_OPTION` for an option
-   * that is malformed or unknown
+   * @throws E2BSandboxError `ABORTED` where the signal fired before the command began, `INVALID_OPTION` for an argument or
+   * option that is malformed or unknown, `ARGUMENT_TOO_LONG`
    */
   override async executeCommand(
     command: string,
@@ -366,7 +367,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     options: ExecuteCommandOptions = {},
   ): Promise<E2BCommandResult> {
     assertCommandOptions(options)
-    const line = [command, ...args.map(quoteShell)].join(' ')
+    const line = commandLine(command, args)
     const handle = await this.processes.spawn(line, {
       ...options,
       maxRetainedBytes: options.maxRetainedBytes ?? Number.POSITIVE_INFINITY,
@@ -380,16 +381,17 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   }
 
   /**
-   * Writes files, making their directories. A file with a `mode` has it before its content arrives.
-   * @throws E2BSandboxError `INVALID_OPTION` for a path or mode that is none, `ABORTED`; files written before stay
+   * Writes files, making their directories. `~` and paths that are relative begin in the home directory. A file with a
+   * `mode` has it before its content arrives.
+   * @throws E2BSandboxError `INVALID_OPTION` for a path, content or mode that is none, `ABORTED`; files written before stay
    */
   override async writeFiles(files: SandboxFileInput[], options: WriteFilesOptions = {}): Promise<void> {
-    assertFiles(files)
     const { abortSignal } = options
+    const given = resolveFiles(files)
     if (abortSignal?.aborted) throw abortedError('Writing files', abortSignal.reason)
-    if (files.length === 0) return
+    if (given.length === 0) return
     try {
-      await this.retryOnDead(() => writeSandboxFiles(this.e2b, files, abortSignal), { repeatable: true })
+      await this.retryOnDead(() => writeSandboxFiles(this.e2b, given, abortSignal), { repeatable: true })
     } catch (error) {
       throw abortSignal?.aborted ? abortedError('Writing files', abortSignal.reason) : error
     }
@@ -402,6 +404,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
    * @throws E2BSandboxError where the sandbox cannot be reached
    */
   override async mount(filesystem: WorkspaceFilesystem, mountPath: string): Promise<MountResult> {
+    assertMountable(filesystem)
     return this.retryOnDead(() => this.#mounts.mount(filesystem, mountPath), { repeatable: true })
   }
 
@@ -410,6 +413,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
    * @throws E2BSandboxError `MOUNT_FAILED` where it stays mounted, `INVALID_OPTION` for a path that is none
    */
   override async unmount(mountPath: string): Promise<void> {
+    mountDirectory(mountPath)
     await this.retryOnDead(() => this.#mounts.unmount(mountPath), { repeatable: true })
   }
 
@@ -419,6 +423,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
    * @throws E2BSandboxError as {@link unmount}
    */
   async reconcileMounts(expectedMountPaths: string[]): Promise<void> {
+    assertMountPaths(expectedMountPaths)
     await this.retryOnDead(() => this.#mounts.reconcile(expectedMountPaths), { repeatable: true })
   }
 

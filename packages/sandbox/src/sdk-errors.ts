@@ -33,10 +33,16 @@ const codeOfStatus = (status: number): E2BSandboxErrorCode => {
 const statusOf = (error: Error): number | undefined =>
   'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : undefined
 
+/**
+ * Whether `fetch` was given no answer. It tells the reason as the cause of its TypeError; one that the engine throws where
+ * code goes wrong has none.
+ */
+const isFetchFailure = (error: Error): boolean => error instanceof TypeError && error.cause !== undefined
+
 function codeOf(error: Error): E2BSandboxErrorCode {
   // The runtime's own errors: `AbortSignal.timeout` and `fetch`, both of which the SDK lets pass.
   if (error instanceof DOMException) return error.name === 'TimeoutError' ? 'REQUEST_TIMEOUT' : 'ABORTED'
-  if (error instanceof TypeError) return 'NETWORK'
+  if (isFetchFailure(error)) return 'NETWORK'
   const status = statusOf(error)
   return codeByClass[error.name] ?? (status === undefined ? 'PLATFORM' : codeOfStatus(status))
 }
@@ -54,6 +60,11 @@ const hintByCode: Partial<Record<E2BSandboxErrorCode, string>> = {
   TEMPLATE_OUTDATED: 'Build the template again',
 }
 
+/** The platform quotes what it was given, a whole script where that is what it refuses. `cause` has all of it. */
+const LONGEST_QUOTE = 1_000
+
+const quoted = (text: string): string => (text.length <= LONGEST_QUOTE ? text : `${text.slice(0, LONGEST_QUOTE)}…`)
+
 /** The typed form of anything the SDK throws. Errors of this family pass unchanged. */
 export function translateError(error: unknown, operation: string): Error {
   if (isWarmboxError(error)) return error
@@ -69,7 +80,7 @@ export function translateError(error: unknown, operation: string): Error {
   if (code === 'ABORTED') return abortedError(operation, error)
   return new E2BSandboxError({
     code,
-    message: `${operation} failed: ${error.message}`,
+    message: `${operation} failed: ${quoted(error.message)}`,
     hint: hintByCode[code],
     cause: error,
     status: statusOf(error),

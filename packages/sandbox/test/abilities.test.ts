@@ -132,11 +132,11 @@ describe('writeFiles', () => {
 
     const file = `'/home/user/it'\\''s/key'`
     expect(steps).toEqual([
-      `mkdir -p '/home/user/it'\\''s' || exit 81; rm -f ${file} || exit 82; ` +
-        `(umask 077 && : > ${file}) || exit 83; chmod 600 ${file} || exit 84`,
+      expect.stringMatching(/mkdir -p '\/home\/user\/it'\\''s' .*\numask 077\n/),
       'upload',
-      `chmod 600 ${file} || exit 84`,
+      expect.stringContaining(`chmod 600 ${file}`),
     ])
+    expect(steps[0]?.endsWith(`make 600 ${file}`)).toBe(true)
   })
 
   test.each([
@@ -167,6 +167,59 @@ describe('writeFiles', () => {
     expect(e2b.requests).toEqual([])
   })
 
+  test.each([
+    ['what is no list', JSON.parse('{}')],
+    ['a hole', Array.from({ length: 1 })],
+    ['a file without a path', [{ content: '' }]],
+    ['a path that is none', [{ path: 5, content: '' }]],
+    ['a path with NUL', [{ path: 'a\0b', content: '' }]],
+    ['a path Linux has no room for', [{ path: 'x'.repeat(4096), content: '' }]],
+    ['the home of somebody else', [{ path: '~root/.netrc', content: '' }]],
+    ['a number as content', [{ path: '/a', content: 5 }]],
+    ['an object as content', [{ path: '/a', content: { hunter2: 1 } }]],
+    ['no content', [{ path: '/a' }]],
+    ['a misspelt mode', [{ path: '/a', content: '', mod: 0o600 }]],
+    ['a mode in words', [{ path: '/a', content: '', mode: '0600' }]],
+  ])('refuses %s before any request', async (_, files) => {
+    const e2b = platform()
+
+    const error = await failure(sandboxOf().writeFiles(files))
+
+    expect(error).toMatchObject({ code: 'INVALID_OPTION', hint: expect.any(String) })
+    expect(JSON.stringify(error)).not.toContain('hunter2')
+    expect(e2b.requests).toEqual([])
+  })
+
+  test('writes the bytes a view shows, as they were when it was called', async () => {
+    const e2b = platform()
+    const bytes = Buffer.from('_secret_').subarray(1, 7)
+    const writing = sandboxOf().writeFiles([{ path: '/a', content: bytes }])
+    bytes.fill(0)
+
+    await writing
+    expect(e2b.only.files.get('/a')?.toString()).toBe('secret')
+  })
+
+  test('sets the modes of many files in scripts that are no longer than an argument may be', async () => {
+    const e2b = platform()
+    const lengths: number[] = []
+    e2b.onStart = (process) => {
+      lengths.push(Buffer.byteLength(process.command))
+      process.exit(0)
+    }
+    const files = Array.from({ length: 2_000 }, (_, index) => ({
+      path: `/home/user/${`'`.repeat(50)}/${index}`,
+      content: '',
+      mode: 0o600,
+    }))
+
+    await sandboxOf().writeFiles(files)
+
+    expect(e2b.only.files.size).toBe(2_000)
+    expect(lengths.length).toBeLessThan(50)
+    expect(Math.max(...lengths)).toBeLessThan(131_072)
+  })
+
   test('with a signal that has fired writes nothing', async () => {
     const e2b = platform()
     const abortSignal = AbortSignal.abort('no')
@@ -174,6 +227,20 @@ describe('writeFiles', () => {
     const error = await failure(sandboxOf().writeFiles([{ path: '/a', content: '' }], { abortSignal }))
 
     expect(error).toMatchObject({ code: 'ABORTED', cause: 'no' })
+    expect(e2b.requests).toEqual([])
+  })
+})
+
+describe('mounts', () => {
+  test.each([
+    ['no file system', (sandbox: E2BSandbox) => sandbox.mount(JSON.parse('null'), '/data')],
+    ['no path to unmount', (sandbox: E2BSandbox) => sandbox.unmount(JSON.parse('null'))],
+    ['no paths to keep', (sandbox: E2BSandbox) => sandbox.reconcileMounts(JSON.parse('null'))],
+    ['a path that is none', (sandbox: E2BSandbox) => sandbox.reconcileMounts(JSON.parse('[5]'))],
+  ])('%s is refused before any request', async (_, use) => {
+    const e2b = platform()
+
+    expect(await failure(use(sandboxOf()))).toMatchObject({ code: 'INVALID_OPTION', hint: expect.any(String) })
     expect(e2b.requests).toEqual([])
   })
 })

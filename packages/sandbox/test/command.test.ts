@@ -49,7 +49,7 @@ describe('executeCommand', () => {
   test('refuses an argument no shell can hold, before any request', async () => {
     const e2b = platform()
 
-    expect(await failure(sandboxOf().executeCommand('echo', ['a\0b']))).toMatchObject({ code: 'INVALID_SHELL_WORD' })
+    expect(await failure(sandboxOf().executeCommand('echo', ['a\0b']))).toMatchObject({ code: 'INVALID_OPTION' })
     expect(e2b.requests).toEqual([])
   })
 

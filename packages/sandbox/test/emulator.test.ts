@@ -51,6 +51,57 @@ describe.skipIf(withoutNamespaces !== undefined)(`on the emulator with real proc
     await successor._destroy()
   })
 
+  test.each([
+    ['644', {}],
+    ['600', { mode: 0o600 }],
+  ])(
+    'a path means the same to an upload that makes a file of %s',
+    async (bits, mode) => {
+      const template = Template().fromTemplate('base').setWorkdir('/srv')
+      const sandbox = platform.sandbox({ template: { ref: 'elsewhere:v1', template } })
+      const paths = ['~/.netrc', 'a/../b', './~c', '/tmp/../home/user/d', '../user/e/']
+
+      await sandbox.writeFiles(paths.map((path) => ({ path, content: path, ...mode })))
+
+      const found = await sandbox.executeCommand(
+        'cd; for f in .netrc b "~c" d e; do stat -c "%a %n" "$f"; cat "$f"; echo; done',
+      )
+      const names = ['.netrc', 'b', '~c', 'd', 'e']
+      expect(found.stdout).toBe(names.map((name, index) => `${bits} ${name}\n${paths[index]}\n`).join(''))
+      expect((await sandbox.executeCommand('cd; ls -A "~" a; ls -A /srv')).stdout).toBe('')
+      await sandbox._destroy()
+    },
+    60_000,
+  )
+
+  test('many files with modes are written at once', async () => {
+    const sandbox = platform.sandbox()
+    const directory = '/home/user/project/src/components'
+    const files = Array.from({ length: 1_500 }, (_, index) => ({
+      path: `${directory}/some-file-of-a-longer-name-${index}.ts`,
+      content: `${index}`,
+      mode: index === 7 ? 0o600 : 0o755,
+    }))
+
+    await sandbox.writeFiles(files)
+
+    const modes = await sandbox.executeCommand(`stat -c %a ${directory}/* | sort | uniq -c; cat ${directory}/*-1499.ts`)
+    expect(modes.stdout.replaceAll(/ +/g, ' ')).toBe(' 1 600\n 1499 755\n1499')
+    await sandbox._destroy()
+  }, 60_000)
+
+  test('the longest argument arrives; one that is longer is refused without quoting it', async () => {
+    const sandbox = platform.sandbox()
+    const command = 'printf %s'
+    const room = 131_071 - command.length - ` ''`.length
+
+    expect((await sandbox.executeCommand(command, ['x'.repeat(room)])).stdout).toHaveLength(room)
+
+    const error = await failure(sandbox.executeCommand(command, ['x'.repeat(room + 1)]))
+    expect(error).toMatchObject({ code: 'ARGUMENT_TOO_LONG', message: expect.not.stringContaining('xx') })
+    await sandbox._destroy()
+  })
+
   test('arguments of any kind arrive as they are', async () => {
     const sandbox = platform.sandbox()
     const args = [`it's`, '$(touch canary)', '`id`', 'a\nb', '-n', '', '*', '\\', '"', 'ü€🎉', '; exit 3', '~']
@@ -111,6 +162,8 @@ describe.skipIf(withoutNamespaces !== undefined)(`on the emulator with real proc
     ['a child', 'sleep 4242 & wait'],
     ['an orphan', '(sleep 4242 &) ; exec sleep 60'],
     ['one in a session of its own', 'setsid sleep 4242 & wait'],
+    ['one of root', 'sudo -E sleep 4242 & wait'],
+    ['one of another environment', 'sudo sh -c "sleep 4242; true"; true'],
   ])('what ends a command ends %s of it too', async (_, command) => {
     const sandbox = platform.sandbox()
     const survivors = async () => (await sandbox.executeCommand('pgrep -fx "sleep 4242" | wc -l')).stdout.trim()

@@ -252,6 +252,41 @@ describe.skipIf(withoutNamespaces !== undefined)(`mounts, with stand-ins for the
     expect(await mountCommands(sandbox)).toEqual([])
   })
 
+  test.each([
+    ['readonly', { readonly: true }, /no 'readonly' .*'readOnly'/],
+    ['a readOnly in words', { readOnly: 'yes' }, /readOnly is neither/],
+    ['a misspelt key', { secretAccesKey: 'x' }, /'secretAccessKey'/],
+  ])('%s is told, and nothing is mounted', async (_, config, message) => {
+    const filesystem = bucket({ type: 's3', bucket: 'assets', region: 'eu-central-1', ...config })
+
+    expect(await sandbox.mount(filesystem, '/data')).toEqual({
+      success: false,
+      mountPath: '/data',
+      error: expect.stringMatching(message),
+    })
+    expect(await mountCommands(sandbox)).toEqual([])
+  })
+
+  test('what a file system tells beyond a mount is left alone', async () => {
+    const config = { type: 's3', bucket: 'assets', region: 'eu-central-1', displayName: 'Assets', sessionToken: 'x' }
+
+    expect(await sandbox.mount(bucket(config), '/data')).toMatchObject({ success: true })
+  })
+
+  test.each([
+    ['throws', () => JSON.parse('{}').bucket.name, undefined],
+    ['answers null', () => null, true],
+    ['answers a text', () => 's3', undefined],
+  ])('a getMountConfig that %s is told', async (_, getMountConfig, isUnavailable) => {
+    const filesystem = new LocalFilesystem({ basePath: '/nowhere' })
+    Object.defineProperty(filesystem, 'getMountConfig', { value: getMountConfig })
+
+    const result = await sandbox.mount(filesystem, '/data')
+
+    expect(result).toMatchObject({ success: false, error: expect.any(String) })
+    expect(result.unavailable).toBe(isUnavailable)
+  })
+
   test('what cannot be mounted here is told as unavailable', async () => {
     expect(await sandbox.mount(bucket({ type: 'ftp' }), '/data')).toMatchObject({ success: false, unavailable: true })
     expect(

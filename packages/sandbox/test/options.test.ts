@@ -1,4 +1,5 @@
 import { DEFAULT_LIFECYCLE, DEFAULT_SANDBOX_TIMEOUT_MS, E2BSandbox, type E2BSandboxOptions } from '@warmbox/sandbox'
+import { Template } from 'e2b'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { connection, platform, recorder, sandboxOf } from './support/index.ts'
 
@@ -105,6 +106,24 @@ describe('an option that cannot work is refused where it is given', () => {
     ['domain', 5, 'domain is not a string'],
     ['env', 5, 'env is not an object'],
     ['env', ['hunter2'], 'env is not an object'],
+    ['env', new Map([['A', 'hunter2']]), 'env is not an object'],
+    ['metadata', new Date(), 'metadata is not an object'],
+    ['timeout', null, 'timeout is not a time in milliseconds: null'],
+    ['network', { foo: 1 }, "network has no 'foo'"],
+    ['network', { allowout: [] }, "network has no 'allowout'"],
+    ['lifecycle', { onTimeout: 'pause', autoresume: true }, "lifecycle has no 'autoresume'"],
+    ['lifecycle', { onTimeout: { action: 'pause', keep: 1 } }, "lifecycle.onTimeout has no 'keep'"],
+    ['lifecycle', { onTimeout: { action: 'kill', keepMemory: true } }, "lifecycle.onTimeout has no 'keepMemory'"],
+    [
+      'lifecycle',
+      { onTimeout: { action: 'pause', keepMemory: 'no' } },
+      'lifecycle.onTimeout.keepMemory is neither true nor false',
+    ],
+    ['template', {}, 'template is none of the forms a template has'],
+    ['template', [], 'template is none of the forms a template has'],
+    ['template', new Date(), 'template is none of the forms a template has'],
+    ['template', Promise.resolve('base'), 'template is none of the forms a template has'],
+    ['template', null, 'template is none of the forms a template has'],
     ['metadata', 'hunter2', 'metadata is not an object'],
     ['network', 5, 'network is not an object'],
     ['lifecycle', { onTimeout: 'pause', autoResume: 'no' }, 'lifecycle.autoResume is neither true nor false'],
@@ -123,6 +142,20 @@ describe('an option that cannot work is refused where it is given', () => {
     const error = thrown(construct({ [field]: value }))
     expect(error).toMatchObject({ name: 'E2BSandboxError', code: 'INVALID_OPTION', message, hint: expect.any(String) })
     expect(JSON.stringify(error)).not.toContain('hunter2')
+  })
+
+  test('but not what the SDK and the contract take', () => {
+    const template = Template().fromTemplate('base')
+    for (const form of ['base', template, (base: typeof template) => base, { ref: 'a:b', template }]) {
+      expect(construct({ template: form })).not.toThrow()
+    }
+    expect(construct({ template: { resolveSpec: async () => ({ ref: 'a:b', template }) } })).not.toThrow()
+    expect(construct({ lifecycle: { onTimeout: { action: 'pause', keepMemory: false } } })).not.toThrow()
+    expect(construct({ lifecycle: { onTimeout: { action: 'kill' } } })).not.toThrow()
+    expect(
+      construct({ network: { allowOut: ({ allTraffic }) => [allTraffic], denyOut: [], allowPublicTraffic: false } }),
+    ).not.toThrow()
+    expect(construct({ env: Object.assign(Object.create(null), { A: '1' }) })).not.toThrow()
   })
 
   test('options that are none', () => {

@@ -1,5 +1,5 @@
 import type { E2BAzureBlobMountConfig } from './config.ts'
-import { bucketName, endpointUrl, keyPrefix, oneLine, refuseMount } from './inputs.ts'
+import { assertSpelling, bucketName, endpointUrl, isSwitchedOn, keyPrefix, oneLine, refuseMount } from './inputs.ts'
 import { APT_INSTALL, type MountPlan } from './plan.ts'
 
 const CONTAINER = /^(?:\$root|\$web|[a-z0-9](?:[a-z0-9]|-(?!-)){1,61}[a-z0-9])$/
@@ -16,11 +16,25 @@ const INSTALLATION = [
   `apt-get update -qq && ${APT_INSTALL} blobfuse2`,
 ].join(' && ')
 
+const PARTS: Readonly<Record<keyof E2BAzureBlobMountConfig, true>> = {
+  type: true,
+  container: true,
+  accountName: true,
+  accountKey: true,
+  sasToken: true,
+  connectionString: true,
+  useDefaultCredential: true,
+  endpoint: true,
+  prefix: true,
+  readOnly: true,
+}
+
 export function planAzureBlob(config: E2BAzureBlobMountConfig): MountPlan {
+  assertSpelling(config, Object.keys(PARTS))
   const container = bucketName('container', config.container, CONTAINER)
   const prefix = keyPrefix(config.prefix)
   const { account, access, endpoint } = accountOf(config)
-  const isReadOnly = config.readOnly === true
+  const isReadOnly = isSwitchedOn('readOnly', config.readOnly)
   return {
     source: `azure://${account}/${container}${prefix === undefined ? '' : `/${prefix}`}`,
     program: 'blobfuse2',
@@ -71,7 +85,7 @@ function accountOf(config: E2BAzureBlobMountConfig): Account {
 }
 
 function accessOf(config: E2BAzureBlobMountConfig, connection: ReadonlyMap<string, string>): Access {
-  if (config.useDefaultCredential === true) return { fields: { mode: 'msi' }, secrets: [] }
+  if (isSwitchedOn('useDefaultCredential', config.useDefaultCredential)) return { fields: { mode: 'msi' }, secrets: [] }
   const ownToken = config.sasToken
   const ownKey = ownToken === undefined ? config.accountKey : undefined
   const isStated = ownToken !== undefined || ownKey !== undefined

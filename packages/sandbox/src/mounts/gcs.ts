@@ -1,5 +1,5 @@
 import type { E2BGCSMountConfig } from './config.ts'
-import { bucketName, keyPrefix, refuseMount } from './inputs.ts'
+import { assertSpelling, bucketName, isSwitchedOn, keyPrefix, refuseMount } from './inputs.ts'
 import { APT_INSTALL, type MountPlan } from './plan.ts'
 
 const BUCKET = /^[a-z0-9][a-z0-9._-]{1,221}$/
@@ -14,11 +14,20 @@ const INSTALLATION = [
   `apt-get update -qq && ${APT_INSTALL} gcsfuse`,
 ].join(' && ')
 
+const PARTS: Readonly<Record<keyof E2BGCSMountConfig, true>> = {
+  type: true,
+  bucket: true,
+  serviceAccountKey: true,
+  prefix: true,
+  readOnly: true,
+}
+
 export function planGcs(config: E2BGCSMountConfig): MountPlan {
+  assertSpelling(config, Object.keys(PARTS))
   const bucket = bucketName('bucket', config.bucket, BUCKET)
   const prefix = keyPrefix(config.prefix)
   const key = config.serviceAccountKey === undefined ? undefined : serviceAccount(config.serviceAccountKey)
-  const isReadOnly = key === undefined || config.readOnly === true
+  const isReadOnly = isSwitchedOn('readOnly', config.readOnly) || key === undefined
   return {
     source: `gs://${bucket}${prefix === undefined ? '' : `/${prefix}`}`,
     program: 'gcsfuse',

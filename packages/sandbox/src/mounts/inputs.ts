@@ -1,4 +1,6 @@
 import path from 'node:path'
+import type { WorkspaceFilesystem } from '@mastra/core/workspace'
+import { findUnknownName } from '@warmbox/resolution'
 import { E2BSandboxError } from '../errors.ts'
 
 /** @throws E2BSandboxError `INVALID_OPTION`; the value is not quoted, since it may be a secret */
@@ -75,7 +77,7 @@ const SYSTEM_DIRECTORIES = new Set(
   ].concat(['/tmp', '/usr', '/usr/bin', '/usr/lib', '/usr/local', '/usr/sbin', '/var', '/var/lib']),
 )
 
-/** The mount path in its one spelling. */
+/** The mount path in its one spelling. @throws E2BSandboxError `INVALID_OPTION` */
 export function mountDirectory(value: unknown): string {
   const text = oneLine('mountPath', value)
   const isAbsolute = text.startsWith('/') && !text.split('/').includes('..')
@@ -83,4 +85,34 @@ export function mountDirectory(value: unknown): string {
   return isAbsolute && !SYSTEM_DIRECTORIES.has(directory)
     ? directory
     : refuseMount('mountPath is no directory to mount at', 'Give an absolute path such as /data, no system directory')
+}
+
+/** @throws E2BSandboxError `INVALID_OPTION` for what is no file system */
+export function assertMountable(filesystem: WorkspaceFilesystem): void {
+  if (typeof filesystem === 'object' && filesystem !== null) return
+  refuseMount('filesystem is not a file system', 'Give one that has getMountConfig()')
+}
+
+/** @throws E2BSandboxError `INVALID_OPTION` for what is no list of directories */
+export function assertMountPaths(paths: readonly string[]): void {
+  if (!Array.isArray(paths)) refuseMount('The mount paths are not a list', `Write them like ['/data']`)
+  // A copy has no holes.
+  for (const path of [...paths]) mountDirectory(path)
+}
+
+/**
+ * Refuses names that are those of a configuration but for a typing error, such as `readonly`, which would have the
+ * bucket mounted writable. Others are whoever's: file systems may tell of more than mounting takes.
+ */
+export function assertSpelling(config: object, known: readonly string[]): void {
+  for (const [name, value] of Object.entries(config)) {
+    const unknown = findUnknownName({ [name]: value }, known)
+    if (unknown?.nearest !== undefined) refuseMount(`A mount has no '${unknown.name}'`, unknown.hint)
+  }
+}
+
+/** A switch that is true, false or absent. */
+export function isSwitchedOn(field: string, value: unknown): boolean {
+  if (value === undefined || typeof value === 'boolean') return value === true
+  return refuseMount(`${field} is neither true nor false`, `Give true or false as ${field}, or leave it out`)
 }

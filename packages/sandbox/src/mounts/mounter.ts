@@ -47,7 +47,8 @@ export class Mounter {
    * any credential; a type nobody can mount here is told as `unavailable`.
    */
   async mount(filesystem: WorkspaceFilesystem, path: string): Promise<MountResult> {
-    const config = filesystem.getMountConfig?.()
+    const { config, failure } = askConfig(filesystem)
+    if (failure !== undefined) return { success: false, mountPath: path, error: failure }
     if (config === undefined) {
       return unavailable(path, `The ${filesystem.provider} file system has no mount configuration`)
     }
@@ -191,6 +192,22 @@ export class Mounter {
     return fail(`${failure} (exit ${exitCode}): ${stderr.trim().slice(-2_000)}`, hint)
   }
 }
+
+/** What a file system says of how it is mounted, or what went wrong in code that is its own. */
+function askConfig(filesystem: WorkspaceFilesystem): { config?: FilesystemMountConfig; failure?: string } {
+  try {
+    const config: unknown = filesystem.getMountConfig?.()
+    if (config === undefined || config === null) return {}
+    if (isConfig(config)) return { config }
+    return { failure: `getMountConfig() of the ${filesystem.provider} file system answers no object with a type` }
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error)
+    return { failure: `getMountConfig() of the ${filesystem.provider} file system failed: ${said}` }
+  }
+}
+
+const isConfig = (value: unknown): value is FilesystemMountConfig =>
+  typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
 
 const unavailable = (mountPath: string, error: string): MountResult => ({
   success: false,

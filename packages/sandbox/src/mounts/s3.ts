@@ -1,15 +1,37 @@
 import type { E2BS3MountConfig } from './config.ts'
-import { bucketName, endpointUrl, keyPrefix, oneLine, refuseMount, regionName } from './inputs.ts'
+import {
+  assertSpelling,
+  bucketName,
+  endpointUrl,
+  isSwitchedOn,
+  keyPrefix,
+  oneLine,
+  refuseMount,
+  regionName,
+} from './inputs.ts'
 import { APT_INSTALL, type MountPlan } from './plan.ts'
 
 const BUCKET = /^[a-zA-Z0-9][a-zA-Z0-9._-]{1,254}$/
 
+const PARTS: Readonly<Record<keyof E2BS3MountConfig, true>> = {
+  type: true,
+  bucket: true,
+  region: true,
+  endpoint: true,
+  accessKeyId: true,
+  secretAccessKey: true,
+  prefix: true,
+  readOnly: true,
+}
+
 export function planS3(config: E2BS3MountConfig): MountPlan {
+  assertSpelling(config, Object.keys(PARTS))
   const bucket = bucketName('bucket', config.bucket, BUCKET)
   const region = regionName(config.region)
   const endpoint = config.endpoint === undefined ? undefined : endpointUrl('endpoint', config.endpoint)
   const prefix = keyPrefix(config.prefix)
   const keys = keysOf(config)
+  const isReadOnly = isSwitchedOn('readOnly', config.readOnly) || keys === undefined
   if (keys === undefined && endpoint !== undefined) {
     refuseMount('A bucket of another service than AWS needs credentials', 'Give accessKeyId and secretAccessKey')
   }
@@ -21,7 +43,7 @@ export function planS3(config: E2BS3MountConfig): MountPlan {
     ...(endpoint !== undefined || bucket.includes('.') ? ['use_path_request_style'] : []),
     'allow_other',
     ...(keys === undefined ? ['public_bucket=1'] : []),
-    ...(keys === undefined || config.readOnly === true ? ['ro'] : []),
+    ...(isReadOnly ? ['ro'] : []),
   ]
   return {
     source: `s3://${bucket}${prefix === undefined ? '' : `/${prefix}`}`,
