@@ -1,80 +1,68 @@
 import { createReadStream } from 'node:fs'
 import { posix } from 'node:path'
 import { Readable } from 'node:stream'
-import { matchesGlob } from 'node:path'
 import { Pack, Parser, type ReadEntry } from 'tar'
 
-/** An entry of an uploaded archive whose place in the machine is decided. */
-export interface PlacedArchive {
-  /** A gzip tar whose paths are relative to the root of the machine. */
-  readonly archive: ReadableStream<Uint8Array>
-  readonly entryCount: number
+/** What the source of a COPY names in its uploaded archive. */
+export interface CopySource {
+  readonly name: string
+  readonly isDirectory: boolean
+  /** A gzip tar of the one file under this name, or of what is in the directory. */
+  archiveAs(name: string): Promise<ReadableStream<Uint8Array>>
 }
 
 /**
- * Re-labels an uploaded archive so that unpacking it at `/` does what COPY means: a file becomes the destination, or goes
- * into it where the destination ends with a slash or several files match; a directory's contents are merged into it.
+ * Finds what a COPY is to bring; undefined where the archive does not hold it. The client has looked up patterns already:
+ * one stands for all that was uploaded of the directory above it.
  */
-export async function placeArchive(file: string, source: string, destination: string): Promise<PlacedArchive> {
+export async function findCopySource(file: string, source: string): Promise<CopySource | undefined> {
+  const path = clean(directoryAbovePattern(source))
+  const below = path === '' ? '' : `${path}/`
   const entries = await readEntries(file)
-  const rename = planNames(entries, source, destination)
-  const placed = entries.flatMap((entry) => {
-    const path = rename(entry)
-    return path === undefined ? [] : [{ entry, path }]
-  })
+  const own = entries.find((entry) => entry.path === path)
+  const isDirectory = own?.isDirectory ?? entries.some((entry) => entry.path.startsWith(below))
+  if (own === undefined && !isDirectory) return undefined
   return {
-    entryCount: placed.length,
-    archive: await repack(file, new Map(placed.map(({ entry, path }) => [entry.path, path]))),
+    name: posix.basename(path),
+    isDirectory,
+    archiveAs: (name) =>
+      repack(file, (entry) => {
+        if (!isDirectory) return entry === path ? name : undefined
+        return entry.startsWith(below) && entry !== path ? entry.slice(below.length) : undefined
+      }),
   }
+}
+
+/** The leading part of a source without the first segment that is a pattern, and all after it. */
+function directoryAbovePattern(source: string): string {
+  const segments = source.split('/')
+  const pattern = segments.findIndex((segment) => /[*?[{]/.test(segment))
+  return pattern === -1 ? source : segments.slice(0, pattern).join('/')
 }
 
 interface EntryName {
   readonly path: string
-  readonly directory: boolean
+  readonly isDirectory: boolean
 }
 
+/** Relative to the context; empty where it is the context itself. */
 const clean = (path: string) =>
   posix
     .normalize(path)
     .replace(/^(?:\.?\/)+/, '')
     .replace(/\/$/, '')
+    .replace(/^\.$/, '')
 
 async function readEntries(file: string): Promise<EntryName[]> {
   const entries: EntryName[] = []
   await parse(file, (entry) => {
-    entries.push({ path: entry.path, directory: entry.type === 'Directory' })
+    entries.push({ path: clean(entry.path), isDirectory: entry.type === 'Directory' })
     entry.resume()
   })
   return entries
 }
 
-function planNames(entries: readonly EntryName[], source: string, destination: string) {
-  const wanted = clean(source)
-  const isMatch = (path: string) => path === wanted || wanted === '' || wanted === '.' || matchesGlob(path, wanted)
-  /** The shortest leading part of the path that the source names. */
-  const matchOf = (path: string): string | undefined => {
-    if (wanted === '' || wanted === '.') return ''
-    const segments = path.split('/')
-    return segments.map((_, index) => segments.slice(0, index + 1).join('/')).find(isMatch)
-  }
-  const matches = new Set(entries.map(({ path }) => matchOf(clean(path))).filter((match) => match !== undefined))
-  const isDirectory = (match: string) =>
-    match === '' ||
-    entries.some(({ path, directory }) => (clean(path) === match ? directory : clean(path).startsWith(`${match}/`)))
-  const intoDirectory = destination.endsWith('/') || matches.size > 1
-
-  return ({ path }: EntryName): string | undefined => {
-    const match = matchOf(clean(path))
-    if (match === undefined) return undefined
-    const inside = match === '' ? clean(path) : clean(path).slice(match.length + 1)
-    if (isDirectory(match)) return relativeToRoot(posix.join(destination, inside))
-    return relativeToRoot(intoDirectory ? posix.join(destination, posix.basename(match)) : destination)
-  }
-}
-
-const relativeToRoot = (path: string) => posix.relative('/', posix.resolve('/', path)) || '.'
-
-async function repack(file: string, names: ReadonlyMap<string, string>): Promise<ReadableStream<Uint8Array>> {
+async function repack(file: string, rename: (path: string) => string | undefined): Promise<ReadableStream<Uint8Array>> {
   const pack = new Pack({ gzip: { level: 1 } })
   const output = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -85,12 +73,15 @@ async function repack(file: string, names: ReadonlyMap<string, string>): Promise
     pull: () => pack.resume(),
   })
   await parse(file, (entry) => {
-    const path = names.get(entry.path)
+    const path = rename(clean(entry.path))
     if (path === undefined) {
       entry.resume()
       return
     }
     entry.path = path
+    // A further name of a file in the archive, which has got a new name too.
+    const first = entry.type === 'Link' ? rename(clean(entry.linkpath ?? '')) : undefined
+    if (first !== undefined) entry.linkpath = first
     pack.add(entry)
   })
   pack.end()

@@ -1,10 +1,10 @@
 import { posix } from 'node:path'
 import type { Schemas } from '../platform/contract.ts'
 import type { BuildContext } from '../platform/state.ts'
-import { RuntimeError } from '../runtime/port.ts'
+import { RuntimeError, type MachineFiles } from '../runtime/port.ts'
 import { BuildFailure } from './build-failure.ts'
 import { asContext, asRoot, runCommand, type BuildMachine } from './command.ts'
-import { placeArchive } from './copy-archive.ts'
+import { findCopySource, type CopySource } from './copy-archive.ts'
 
 export interface StepInput {
   readonly build: BuildMachine
@@ -56,16 +56,48 @@ async function copy({ build, args, context, upload }: StepInput): Promise<BuildC
   const [source, destination, owner, mode] = args
   if (source === undefined || destination === undefined) throw new BuildFailure('COPY requires source and destination')
   if (upload === undefined) throw new BuildFailure(`files of COPY ${source} ${destination} were not uploaded`)
-  const base = context.workdir ?? (await build.machine.files.homeOf(context.user))
-  // `posix.resolve` would drop the trailing slash that says "into this directory".
-  const target = destination.startsWith('/') ? destination : posix.join(base, destination)
-  const { archive, entryCount } = await placeArchive(upload, source, target)
-  if (entryCount === 0) throw new BuildFailure(`source path does not exist: ${source}`)
-  await build.machine.files.unpack(archive, '/', {
+  const brought = await findCopySource(upload, source)
+  if (brought === undefined) throw new BuildFailure(`source path does not exist: ${source}`)
+  const { files } = build.machine
+  const base = context.workdir ?? (await files.homeOf(context.user))
+  const place = await placeOf(files, brought, destination, posix.resolve(base, destination))
+  // Only what was brought gets owner and mode; what leads there is root's, and what is there stays as it is.
+  await files.makeDirectory(place.directory, 'root')
+  await files.unpack(await brought.archiveAs(place.name), place.directory, {
     owner: owner === undefined || owner === '' ? context.user : owner,
     ...(mode === undefined || mode === '' ? {} : { mode: Number.parseInt(mode, 8) }),
   })
   return context
+}
+
+interface CopyPlace {
+  readonly directory: string
+  /** Of a file in it. */
+  readonly name: string
+}
+
+/**
+ * Where a COPY puts things: a directory's contents into the destination; a file into it where it ends like a directory or
+ * is one, else in its place.
+ */
+async function placeOf(
+  files: MachineFiles,
+  { name, isDirectory }: CopySource,
+  destination: string,
+  target: string,
+): Promise<CopyPlace> {
+  const isInto = isDirectory || /(?:^|\/)\.{0,2}$/.test(destination) || (await isDirectoryAt(files, target))
+  return isInto ? { directory: target, name } : { directory: posix.dirname(target), name: posix.basename(target) }
+}
+
+async function isDirectoryAt(files: MachineFiles, path: string): Promise<boolean> {
+  try {
+    return (await files.stat(path)).type === 'directory'
+  } catch (error) {
+    // Whatever else is wrong with the path, making its parents will say.
+    if (error instanceof RuntimeError) return false
+    throw error
+  }
 }
 
 async function workdir({ build, args: [path], context }: StepInput): Promise<BuildContext> {

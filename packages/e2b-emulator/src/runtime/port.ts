@@ -157,13 +157,23 @@ export interface MachineFiles {
    * `is-directory` for sources that are no regular files, and then nothing has changed.
    */
   concatenate(sources: readonly string[], path: string, owner: string): Promise<FileEntry>
-  /** Unpacks a gzip tar below `path` as root, then chowns what it made; for COPY steps. */
+  /**
+   * Merges a gzip tar into the directory `path`, made where it is missing, as root; for COPY steps. What it brings gets
+   * owner (`user` or `user:group`) and mode, without a mode its own; directories that exist keep theirs.
+   */
   unpack(archive: ReadableStream<Uint8Array>, path: string, options: { owner: string; mode?: number }): Promise<void>
+  /** Gives a directory with all below it to a user and its group; nothing happens where it is not there. */
+  own(path: string, owner: string): Promise<void>
   homeOf(user: string): Promise<string>
+  /**
+   * Tells what the kernel's inotify would, with names relative to `path` and `.` for itself. `onEnd` hears why a watch
+   * ended that nobody stopped.
+   */
   watch(
     path: string,
     recursive: boolean,
     listener: (event: { name: string; type: 'create' | 'write' | 'remove' | 'rename' | 'chmod' }) => void,
+    onEnd?: (reason: RuntimeError) => void,
   ): Promise<() => void>
 }
 

@@ -135,7 +135,12 @@ describe('watching', () => {
     await sandbox.files.write('/data/sub/file', 'x')
     await sandbox.files.remove('/data/sub/file')
     await eventually(() =>
-      expect(events.map(({ name, type }) => `${type} ${name}`)).toEqual(['create sub/file', 'remove sub/file']),
+      expect(events.map(({ name, type }) => `${type} ${name}`)).toEqual([
+        'create sub/file',
+        'chmod sub/file',
+        'write sub/file',
+        'remove sub/file',
+      ]),
     )
     expect(events.at(-1)?.entry).toBeUndefined()
     await handle.stop()
@@ -206,7 +211,9 @@ describe('watching', () => {
     const { watcherId } = await client.createWatcher({ path: '/tmp', includeEntry: true })
     await sandbox.files.write('/tmp/new', 'abc')
     const { events } = await client.getWatcherEvents({ watcherId })
-    expect(events).toMatchObject([{ name: 'new', type: EventType.CREATE, entry: { path: '/tmp/new', size: 3n } }])
+    const entry = { path: '/tmp/new', size: 3n }
+    const types = [EventType.CREATE, EventType.CHMOD, EventType.WRITE]
+    expect(events).toMatchObject(types.map((type) => ({ name: 'new', type, entry })))
     expect((await client.getWatcherEvents({ watcherId })).events).toEqual([])
     await client.removeWatcher({ watcherId })
     await expect(client.getWatcherEvents({ watcherId })).rejects.toThrow(

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { describeReal, isRoot, output, streamOf, textOf, useRuntime } from './support.ts'
+import { describeReal, isRoot, output, run, streamOf, textOf, useRuntime } from './support.ts'
 
 /** Who a file belongs to that was given to `user`: where one id stands for all, its first name. */
 const user = isRoot ? 'user' : 'root'
@@ -177,6 +177,39 @@ describeReal('files of a machine', () => {
     }
   })
 
+  test('an upload that breaks off leaves what came of it to its user [D26]', async () => {
+    const { files } = await bench().shared()
+    let pulled = 0
+    const broken = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        if (pulled++ === 0) controller.enqueue(new Uint8Array(10))
+        else controller.error(new Error('the source broke'))
+      },
+    })
+    await expect(files.write('/srv/half/way', broken, 'user')).rejects.toThrow('the source broke')
+    expect(await files.stat('/srv/half')).toMatchObject({ owner: user })
+    expect(await files.stat('/srv/half/way')).toMatchObject({ owner: user, group: user })
+  })
+
+  test('a pipe that nobody writes to is empty, one that nobody reads is refused, and other calls go on', async () => {
+    const machine = await bench().shared()
+    await output(machine, 'mkfifo /tmp/pipe')
+    const reads = Array.from({ length: 8 }, async () => textOf(await machine.files.read('/tmp/pipe')))
+    expect(new Set(await Promise.all(reads))).toEqual(new Set(['']))
+    await expect(machine.files.write('/tmp/pipe', streamOf('x'), 'user')).rejects.toMatchObject({ system: 'ENXIO' })
+  })
+
+  test('a watch whose program was ended says so', async () => {
+    const machine = await bench().machine()
+    const ended = new Promise<Error>((resolve) => {
+      void machine.files
+        .watch('/tmp', false, () => undefined, resolve)
+        .then(() => run(machine, 'pkill -9 perl', { user: 'root' }))
+    })
+    expect(await ended).toMatchObject({ code: 'failed', message: expect.stringContaining('was ended') })
+    await machine.destroy()
+  })
+
   test('watching tells what happened to which name', async () => {
     const machine = await bench().shared()
     await output(machine, 'mkdir -p /workspace/sub && echo a >/workspace/old')
@@ -188,12 +221,18 @@ describeReal('files of a machine', () => {
       await expect.poll(() => expected.every((event) => events.includes(event)), { timeout: 5_000 }).toBe(true)
     }
     await after('echo b >>/workspace/old', 'write old')
-    await after('touch /workspace/new', 'create new')
+    await after('touch /workspace/new', 'create new', 'chmod new')
+    await after('echo c >/workspace/filled', 'create filled', 'write filled')
+    await after('chmod 640 /workspace/old; echo b >>/workspace/old', 'chmod old', 'write old')
+    await after('touch /workspace/brief && rm /workspace/brief', 'create brief', 'remove brief')
+    await after('rm /workspace/old; echo d >/workspace/old', 'remove old', 'create old', 'write old')
+    await after('mv /workspace/filled /tmp/filled', 'rename filled')
     await after('chmod 600 /workspace/new', 'chmod new')
     await after('mv /workspace/new /workspace/newer', 'rename new', 'create newer')
     await after('rm /workspace/newer', 'remove newer')
     await after('echo x >/workspace/sub/file', 'create sub/file')
     await after('mkdir /workspace/fresh && echo y >/workspace/fresh/file', 'create fresh', 'create fresh/file')
+    await after('chmod 750 /workspace', 'chmod .')
     stop()
     events.length = 0
     await output(machine, 'touch /workspace/unheard && sleep 0.1')

@@ -37,10 +37,15 @@ export async function assertWatchable(files: MachineFiles, path: string): Promis
 export async function watchDirectory(files: MachineFiles, request: WatchRequest) {
   const events = new Mailbox<ReportedChange>(WATCH_CAPACITY)
   const unwatch = await translated(
-    files.watch(request.path, request.recursive, ({ name, type }) => {
-      if (events.full) events.fail(new ConnectError('too many changes at once, some are lost', Code.Internal))
-      else events.put({ name, type: eventTypes[type] }, 1)
-    }),
+    files.watch(
+      request.path,
+      request.recursive,
+      ({ name, type }) => {
+        if (events.full) events.fail(new ConnectError('too many changes at once, some are lost', Code.Internal))
+        else events.put({ name, type: eventTypes[type] }, 1)
+      },
+      ({ message }) => events.fail(new ConnectError(message, Code.Internal)),
+    ),
     attempts.watch(request.path),
   )
   const stop = () => {

@@ -21,14 +21,20 @@ export function createMachineFiles(channel: MachineChannel): MachineFiles {
     unpack: async (archive, path, { owner, mode }) => {
       await upload(channel, 'unpack', { path, owner, mode: mode ?? null }, archive)
     },
+    own: async (path, owner) => {
+      await channel.request('own', { path, owner })
+    },
     homeOf: (user) => channel.request('homeOf', { user }),
-    async watch(path, recursive, listener) {
+    async watch(path, recursive, listener, onEnd) {
       const call = channel.open(
         'watch',
         { path, recursive },
         {
           event: (event) => {
             if (event.type === 'change') listener({ name: event.name, type: event.change })
+            if (event.type !== 'failed') return
+            call.finish()
+            onEnd?.(failureOf(event.failure))
           },
         },
       )

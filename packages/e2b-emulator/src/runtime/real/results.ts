@@ -85,6 +85,7 @@ export const resultChecks: ResultChecks = {
   unpack: isNull,
   usage: isUsage,
   watch: isNull,
+  own: isNull,
   listener: either(isLoopbackAddress, isNull),
 }
 

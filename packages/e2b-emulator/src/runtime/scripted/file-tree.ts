@@ -132,10 +132,13 @@ export class FileTree {
       }))
   }
 
+  /** Tells what the daemon does to get there: it makes or empties the path, gives it to its owner, and fills it. */
   set(path: string, node: FileNode): void {
     const existed = this.#nodes.has(path)
     this.#nodes.set(path, node)
     this.#emit({ path, type: existed ? 'write' : 'create' })
+    this.#emit({ path, type: 'chmod' })
+    if (node.kind === 'file' && node.content.byteLength > 0) this.#emit({ path, type: 'write' })
   }
 
   /** Creates the directory and its missing parents; false where it was there. */
@@ -156,6 +159,17 @@ export class FileTree {
     this.#emit({ path: resolved, type: 'chmod' })
   }
 
+  /** The path and all below it; nothing happens where it is not there. */
+  own(path: string, owner: string): void {
+    const resolved = this.resolve(path)
+    for (const [key, node] of this.entries()) {
+      const isHeld = key === resolved || key.startsWith(`${resolved}/`)
+      if (!isHeld || node.owner === owner) continue
+      this.#nodes.set(key, { ...node, owner, group: owner })
+      this.#emit({ path: key, type: 'chmod' })
+    }
+  }
+
   move(from: string, to: string): void {
     const source = this.resolve(from, { followLast: false })
     const target = this.resolve(to, { followLast: false })
@@ -171,18 +185,25 @@ export class FileTree {
     } else if (replaced !== undefined && mover.kind === 'directory') throw refuse('ENOTDIR')
     const moved = this.entries().filter(([path]) => path === source || path.startsWith(`${source}/`))
     for (const [path] of moved) this.#nodes.delete(path)
-    this.remove(target)
-    for (const [path, node] of moved) this.#nodes.set(target + path.slice(source.length), node)
+    // What a rename replaces is not told to be removed.
+    this.#nodes.delete(target)
     this.#emit({ path: source, type: 'rename' })
-    this.#emit({ path: target, type: 'create' })
+    for (const [path, node] of moved) {
+      const place = target + path.slice(source.length)
+      this.#nodes.set(place, node)
+      this.#emit({ path: place, type: 'create' })
+    }
   }
 
   /** Removes the path and all below it; nothing happens where it is not there. */
   remove(path: string): void {
     const resolved = this.resolve(path, { followLast: false })
     const doomed = [...this.#nodes.keys()].filter((key) => key === resolved || key.startsWith(`${resolved}/`))
-    for (const key of doomed) this.#nodes.delete(key)
-    if (doomed.length > 0) this.#emit({ path: resolved, type: 'remove' })
+    // What lies in a directory goes before it.
+    for (const key of doomed.toSorted().toReversed()) {
+      this.#nodes.delete(key)
+      this.#emit({ path: key, type: 'remove' })
+    }
   }
 
   #emit(change: TreeChange): void {

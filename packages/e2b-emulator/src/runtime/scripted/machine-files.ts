@@ -77,22 +77,36 @@ export class ScriptedFiles implements MachineFiles {
     path: string,
     options: { owner: string; mode?: number },
   ): Promise<void> {
+    const { mode } = options
+    const [owner = '', group = owner] = options.owner.split(':')
+    const given = (bits: number) => ({ ...this.#attributes(owner, mode ?? bits), group })
+    const contents = new Map<string, Uint8Array>()
+    this.#tree.makeDirectory(path, this.#attributes('root', 0o755))
     for (const { entry, content } of await readArchive(archive)) {
       const target = posix.join(path, posix.resolve('/', entry.path))
-      const mode = options.mode ?? entry.mode
       if (entry.type === 'Directory') {
-        this.#tree.makeDirectory(target, this.#attributes(options.owner, mode ?? 0o755))
-      } else if (entry.type === 'SymbolicLink') {
-        this.#tree.makeDirectory(posix.dirname(target), this.#attributes(options.owner, 0o755))
-        this.#tree.set(this.#tree.resolve(target, { followLast: false }), {
-          ...this.#attributes(options.owner, 0o777),
-          kind: 'symlink',
-          target: entry.linkpath ?? '',
-        })
-      } else {
-        this.#store(target, content, options.owner, mode === undefined ? {} : { mode })
+        this.#tree.makeDirectory(posix.dirname(target), given(0o755))
+        this.#tree.makeDirectory(target, given(entry.mode ?? 0o755))
+        continue
       }
+      const place = this.#tree.resolve(target, { followLast: false })
+      if (this.#tree.find(place)?.kind === 'directory')
+        throw new RuntimeError('is-directory', `${target} is a directory`)
+      this.#tree.makeDirectory(posix.dirname(target), given(0o755))
+      if (entry.type === 'SymbolicLink') {
+        const link = { kind: 'symlink', target: entry.linkpath ?? '' } as const
+        this.#tree.set(place, { ...given(0o777), mode: 0o777, ...link })
+        continue
+      }
+      const whole = entry.type === 'Link' ? contents.get(entry.linkpath ?? '') : content
+      if (whole === undefined) throw new RuntimeError('failed', `${entry.path} is another name of what is not there`)
+      contents.set(entry.path, whole)
+      this.#tree.set(place, { ...given(entry.mode ?? 0o644), kind: 'file', content: whole })
     }
+  }
+
+  async own(path: string, owner: string): Promise<void> {
+    this.#tree.own(path, owner)
   }
 
   async homeOf(user: string): Promise<string> {
@@ -112,8 +126,8 @@ export class ScriptedFiles implements MachineFiles {
       throw new RuntimeError('not-directory', `path is not a directory: ${path}`)
     const root = this.#tree.resolve(path)
     return this.#tree.onChange((change) => {
-      const name = posix.relative(root, change.path)
-      if (name === '' || name.startsWith('..') || (!recursive && name.includes('/'))) return
+      const name = posix.relative(root, change.path) || '.'
+      if (name.startsWith('../') || name === '..' || (!recursive && name.includes('/'))) return
       listener({ name, type: change.type })
     })
   }

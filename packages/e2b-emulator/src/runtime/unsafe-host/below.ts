@@ -60,7 +60,8 @@ function filesBelow(root: string, files: MachineFiles): MachineFiles {
     write: (path, content, owner, options) => entry(() => files.write(host(path), content, owner, options)),
     concatenate: (sources, path, owner) => entry(() => files.concatenate(sources.map(host), host(path), owner)),
     unpack: (archive, path, options) => told(root, () => files.unpack(archive, host(path), options)),
+    own: (path, owner) => told(root, () => files.own(host(path), owner)),
     homeOf: async (user) => inMachine(root, await files.homeOf(user)),
-    watch: (path, recursive, listener) => told(root, () => files.watch(host(path), recursive, listener)),
+    watch: (path, ...how) => told(root, () => files.watch(host(path), ...how)),
   }
 }

@@ -1,10 +1,13 @@
 import type { AgentFailure, AgentSettings } from './contract.ts'
 import type { RuntimeErrorCode } from '../../port.ts'
 
-export interface Account {
-  readonly name: string
+export interface Ownership {
   readonly uid: number
   readonly gid: number
+}
+
+export interface Account extends Ownership {
+  readonly name: string
   /** Below the root of the settings. */
   readonly home: string
 }
@@ -12,10 +15,12 @@ export interface Account {
 export interface Accounts {
   /** Throws `user-unknown`. */
   find(user: string): Account
+  /** As chown is told it: `user` or `user:group`, names or numbers. Throws `user-unknown`. */
+  findOwner(owner: string): Ownership
   userName(uid: number): string
   groupName(gid: number): string
   /** Gives a path to a user; nothing where one uid stands for all. Symlinks are not followed. */
-  own(path: string, account: Account): void
+  own(path: string, owner: Ownership): void
   /**
    * Whether the user may enter the directory, by the bits of all on the way to it. A command starts in its directory
    * before it becomes its user's, so that nobody else asks. True where one uid stands for all.
@@ -71,14 +76,24 @@ export function createAccounts(settings: AgentSettings, failures: Failures): Acc
   const users = `${settings.root}/etc/passwd`
   const nameById = (file: string, id: number): string =>
     rows(file).find((row) => Number(row[2]) === id)?.[0] ?? String(id)
+  const groups = `${settings.root}/etc/group`
+  const idOf = (file: string, name: string): number => {
+    const id = rows(file).find(([known]) => known === name)?.[2] ?? name
+    if (!/^\d+$/.test(id)) throw failures.create('user-unknown', `nobody named ${name} in this machine`)
+    return Number(id)
+  }
   return {
+    findOwner(owner) {
+      const [user = '', group = user] = owner.split(':')
+      return { uid: idOf(users, user), gid: idOf(groups, group) }
+    },
     find(user) {
       const row = rows(users).find(([name]) => name === user)
       if (row === undefined) throw failures.create('user-unknown', `no user named ${user} in this machine`)
       return { name: user, uid: Number(row[2]), gid: Number(row[3]), home: settings.root + (row[5] || '/') }
     },
     userName: (uid) => nameById(users, uid),
-    groupName: (gid) => nameById(`${settings.root}/etc/group`, gid),
+    groupName: (gid) => nameById(groups, gid),
     mayEnter(directory, account) {
       if (settings.singleUser || account.uid === 0) return true
       for (let at = fs.realpathSync(directory); ; at = posix.dirname(at)) {
@@ -88,8 +103,8 @@ export function createAccounts(settings: AgentSettings, failures: Failures): Acc
         if (at === '/') return true
       }
     },
-    own(path, account) {
-      if (!settings.singleUser) fs.lchownSync(path, account.uid, account.gid)
+    own(path, { uid, gid }) {
+      if (!settings.singleUser) fs.lchownSync(path, uid, gid)
     },
   }
 }

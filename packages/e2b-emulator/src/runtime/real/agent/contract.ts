@@ -15,6 +15,7 @@ export interface AgentCalls {
   makeDirectory: { parameters: { readonly path: string; readonly owner: string }; result: boolean }
   move: { parameters: { readonly from: string; readonly to: string }; result: AgentFileEntry }
   remove: { parameters: { readonly path: string }; result: null }
+  own: { parameters: { readonly path: string; readonly owner: string }; result: null }
   homeOf: { parameters: { readonly user: string }; result: string }
   read: { parameters: { readonly path: string }; result: null }
   write: {

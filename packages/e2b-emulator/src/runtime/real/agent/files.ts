@@ -16,6 +16,8 @@ export interface Files {
   write(parameters: AgentCalls['write']['parameters'], call: ServedCall): Promise<AgentFileEntry>
   /** All sources become one file, in their order, and are gone then. Fails without a trace. */
   concatenate(sources: readonly string[], path: string, owner: string): Promise<AgentFileEntry>
+  /** The path and all below it. */
+  own(path: string, owner: string): null
   /** Makes the directories of `path` that are missing and gives them to `owner`; the ones that exist stay as they are. */
   ensureDirectory(path: string, owner: string): void
 }
@@ -30,6 +32,7 @@ export function createFiles(
   failures: Failures,
 ): Files {
   const fs = process.getBuiltinModule('node:fs')
+  const { O_CREAT, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = fs.constants
   const { posix } = process.getBuiltinModule('node:path')
   const { execFileSync } = process.getBuiltinModule('node:child_process')
 
@@ -158,7 +161,8 @@ export function createFiles(
     },
     async read(path, call) {
       if (fs.statSync(path).isDirectory()) throw failures.create('is-directory', `path is a directory: ${path}`)
-      const file = await fs.promises.open(path, 'r')
+      // Without waiting for somebody who writes to a pipe: that would hold up other calls.
+      const file = await fs.promises.open(path, O_RDONLY | O_NONBLOCK)
       const window = protocol.createWindow()
       call.receive({ credit: (bytes) => window.release(bytes), cancel: () => window.close() })
       const stream = async () => {
@@ -176,8 +180,11 @@ export function createFiles(
       const before = fs.statSync(path, { throwIfNoEntry: false })
       if (before?.isDirectory()) throw failures.create('is-directory', `path is a directory: ${path}`)
       ensureDirectory(posix.dirname(path), owner)
-      const file = await fs.promises.open(path, 'w', mode ?? 0o666)
+      // A pipe that nobody reads is refused.
+      const file = await fs.promises.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK, mode ?? 0o666)
       try {
+        // Before its contents, which may break off. A device of the machine is its host's too, and stays whose it is.
+        if (before === undefined || before.isFile()) accounts.own(fs.realpathSync(path), account)
         for await (const chunk of bodies.receive(call)) {
           await file.writeFile(chunk)
           call.credit(chunk.length)
@@ -186,8 +193,6 @@ export function createFiles(
       } finally {
         await file.close()
       }
-      // A device of the machine is its host's too, and stays whose it is.
-      if (before === undefined || before.isFile()) accounts.own(fs.realpathSync(path), account)
       const isNew = before === undefined
       // What a file has from its last writer is taken from it; a new one has nothing.
       if (!isNew || Object.keys(metadata).length > 0) await attributes.replace(path, metadata)
@@ -215,6 +220,18 @@ export function createFiles(
       // Named twice, it is gone already.
       for (const source of sources) fs.rmSync(source, { force: true })
       return entry(posix.resolve(path))
+    },
+    own(path, owner) {
+      const account = accounts.find(owner)
+      // Only what differs: on layered file systems touching a file copies it.
+      const give = (at: string) => {
+        const found = fs.lstatSync(at, { throwIfNoEntry: false })
+        if (found === undefined) return
+        if (found.uid !== account.uid) accounts.own(at, account)
+        if (found.isDirectory()) for (const name of fs.readdirSync(at)) give(posix.join(at, name))
+      }
+      give(path)
+      return null
     },
     ensureDirectory,
   }

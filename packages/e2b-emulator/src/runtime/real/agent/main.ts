@@ -116,6 +116,7 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
     makeDirectory: ({ path, owner }) => files.makeDirectory(path, owner),
     move: ({ from, to }) => files.move(from, to),
     remove: ({ path }) => files.remove(path),
+    own: ({ path, owner }) => files.own(path, owner),
     homeOf: ({ user }) => accounts.find(user).home,
     read: ({ path }, call) => files.read(path, call),
     write: (parameters, call) => files.write(parameters, call),

@@ -1,4 +1,4 @@
-import type { Account, Accounts, Failures } from './accounts.ts'
+import type { Accounts, Failures, Ownership } from './accounts.ts'
 import type { Bodies } from './bodies.ts'
 import type { ServedCall } from './contract.ts'
 import type { Files } from './files.ts'
@@ -42,37 +42,41 @@ export function createUnpacker(bodies: Bodies, accounts: Accounts, failures: Fai
     }
   }
 
-  const place = (from: string, to: string, account: Account, mode: number | null): void => {
+  /** Directories that exist keep owner and mode. */
+  const place = (from: string, to: string, owner: Ownership, mode: number | null): void => {
     const source = fs.lstatSync(from)
     const existing = fs.statSync(to, { throwIfNoEntry: false })
     if (source.isDirectory()) {
-      if (existing === undefined) {
+      const isNew = existing === undefined
+      if (isNew) {
         fs.rmSync(to, { force: true })
-        fs.mkdirSync(to, { mode: source.mode & 0o7777 })
-        accounts.own(to, account)
+        fs.mkdirSync(to)
+        accounts.own(to, owner)
       } else if (!existing.isDirectory()) {
         throw failures.create('not-directory', `${to} exists and is not a directory`)
       }
-      for (const name of fs.readdirSync(from)) place(posix.join(from, name), posix.join(to, name), account, mode)
-    } else {
-      if (existing?.isDirectory()) throw failures.create('is-directory', `${to} is a directory`)
-      try {
-        fs.renameSync(from, to)
-      } catch (error) {
-        // The destination lies on another mount of the machine (`/usr`).
-        if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) throw error
-        fs.rmSync(to, { force: true })
-        fs.cpSync(from, to, { verbatimSymlinks: true, preserveTimestamps: true })
-      }
-      accounts.own(to, account)
+      for (const name of fs.readdirSync(from)) place(posix.join(from, name), posix.join(to, name), owner, mode)
+      // Last: it may be one that nothing can be put into.
+      if (isNew) fs.chmodSync(to, mode ?? source.mode & 0o7777)
+      return
     }
+    if (existing?.isDirectory()) throw failures.create('is-directory', `${to} is a directory`)
+    try {
+      fs.renameSync(from, to)
+    } catch (error) {
+      // The destination lies on another mount of the machine (`/usr`).
+      if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) throw error
+      fs.rmSync(to, { force: true })
+      fs.cpSync(from, to, { verbatimSymlinks: true, preserveTimestamps: true })
+    }
+    accounts.own(to, owner)
     if (mode !== null && !source.isSymbolicLink()) fs.chmodSync(to, mode)
   }
 
   return {
     async unpack(path, owner, mode, call) {
-      const account = accounts.find(owner)
-      files.ensureDirectory(path, owner)
+      const account = accounts.findOwner(owner)
+      files.ensureDirectory(path, 'root')
       const staging = fs.mkdtempSync(posix.join(path, '.unpack-'))
       try {
         await extract(staging, call)

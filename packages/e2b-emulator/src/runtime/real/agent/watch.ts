@@ -1,104 +1,146 @@
-import type { FSWatcher } from 'node:fs'
 import type { Failures } from './accounts.ts'
 import type { ServedCall, WatchEventType } from './contract.ts'
 
 export interface Watching {
-  watch(path: string, recursive: boolean, call: ServedCall): null
+  /**
+   * Resolves once changes are noticed. Throws `not-directory`, `unsupported` where the machine has no perl, and what
+   * the system refuses with. A watch that ends by itself fails the call.
+   */
+  watch(path: string, recursive: boolean, call: ServedCall): Promise<null>
 }
 
 /**
- * Directory watching in the terms of the platform. The kernel's notice says only that a name changed; what happened to
- * it is told by comparing with what the directory held before.
+ * Directory watching as the platform does it: what the kernel's inotify tells, in its order. Node passes on only that a
+ * name changed, not how; perl, which is on every Debian, makes the system calls and reads the notices.
  */
 export function createWatching(failures: Failures): Watching {
   const fs = process.getBuiltinModule('node:fs')
-  const { posix } = process.getBuiltinModule('node:path')
+  const { spawn } = process.getBuiltinModule('node:child_process')
+  const { constants } = process.getBuiltinModule('node:os')
+  /** Numbers of inotify_init1, inotify_add_watch and inotify_rm_watch. */
+  const numbersFor: Readonly<Record<string, readonly number[]>> = { x64: [294, 254, 255], arm64: [26, 27, 28] }
+  const numbers = numbersFor[process.arch]
 
-  interface Seen {
-    readonly inode: number
-    readonly mode: number
-    readonly modified: number
-    readonly size: number
-    readonly directory: boolean
+  /**
+   * Prints `ready`, then a line for each change: what happened, and to which name in hexadecimal. A directory that comes
+   * into a recursive watch tells what it holds already, for which no notice will come; one that comes for it all the
+   * same, as it was made just then, is passed over. `lost` ends it: the kernel's queue was full.
+   */
+  const observer = `
+use strict;
+$| = 1;
+my ($init, $add, $remove, $recursive, $top) = @ARGV;
+my ($MODIFY, $ATTRIB, $MOVED_FROM, $MOVED_TO, $CREATE, $DELETE) = (0x2, 0x4, 0x40, 0x80, 0x100, 0x200);
+my ($DELETE_SELF, $MOVE_SELF, $UNMOUNT, $OVERFLOW, $IGNORED) = (0x400, 0x800, 0x2000, 0x4000, 0x8000);
+my ($ONLY_DIRECTORIES, $IS_DIRECTORY, $CLOSE_ON_EXEC) = (0x1000000, 0x40000000, 02000000);
+my $wanted = $MODIFY | $ATTRIB | $MOVED_FROM | $MOVED_TO | $CREATE | $DELETE | $DELETE_SELF | $MOVE_SELF;
+my (%directories, %told);
+sub refused { print "refused ", $! + 0, "\\n"; exit }
+sub report { my ($change, $name) = @_; print "$change ", unpack("H*", $name), "\\n" }
+my $descriptor = syscall($init + 0, $CLOSE_ON_EXEC);
+refused() if $descriptor < 0;
+open(my $notices, "<&=", $descriptor) or refused();
+sub attach {
+  my ($name, $fresh) = @_;
+  my $directory = $name eq "" ? $top : "$top/$name";
+  my $watch = syscall($add + 0, $descriptor, $directory, $wanted | $ONLY_DIRECTORIES);
+  if ($watch < 0) {
+    my ($ENOENT, $ENOTDIR) = (2, 20);
+    # Gone again already.
+    return if $name ne "" && ($! == $ENOENT || $! == $ENOTDIR);
+    refused();
   }
-
-  const look = (path: string): Seen | undefined => {
-    const found = fs.lstatSync(path, { throwIfNoEntry: false })
-    if (found === undefined) return undefined
-    return {
-      inode: found.ino,
-      mode: found.mode,
-      modified: found.mtimeMs,
-      size: found.size,
-      directory: found.isDirectory(),
+  $directories{$watch} = $name;
+  return unless $recursive && opendir(my $handle, $directory);
+  for my $entry (sort grep { $_ ne "." && $_ ne ".." } readdir $handle) {
+    my $child = $name eq "" ? $entry : "$name/$entry";
+    if ($fresh) { $told{$child} = 1; report("create", $child) }
+    lstat "$top/$child";
+    attach($child, $fresh) if -d _;
+  }
+}
+sub detach {
+  my $name = shift;
+  for my $watch (keys %directories) {
+    next unless $directories{$watch} eq $name || index($directories{$watch}, "$name/") == 0;
+    delete $directories{$watch};
+    syscall($remove + 0, $descriptor, $watch + 0);
+  }
+}
+attach("", 0);
+print "ready\\n";
+while (my $length = sysread($notices, my $buffer, 65536)) {
+  for (my $at = 0; $at < $length;) {
+    my ($watch, $mask, $cookie, $size) = unpack("lLLL", substr($buffer, $at, 16));
+    my $entry = unpack("Z*", substr($buffer, $at + 16, $size));
+    $at += 16 + $size;
+    if ($mask & $OVERFLOW) { print "lost\\n"; exit }
+    my $directory = $directories{$watch};
+    next unless defined $directory;
+    if ($mask & ($IGNORED | $UNMOUNT)) { delete $directories{$watch}; next }
+    # What befalls a directory itself is told by the one it lies in.
+    next if $size == 0 && $directory ne "";
+    my $name = $size == 0 ? "." : $directory eq "" ? $entry : "$directory/$entry";
+    if ($mask & ($CREATE | $MOVED_TO)) {
+      report("create", $name) unless delete $told{$name};
+      attach($name, 1) if $recursive && $mask & $IS_DIRECTORY;
     }
+    if ($mask & ($MOVED_FROM | $DELETE)) {
+      delete $told{$name};
+      detach($name) if $mask & $IS_DIRECTORY;
+    }
+    report("rename", $name) if $mask & ($MOVED_FROM | $MOVE_SELF);
+    report("chmod", $name) if $mask & $ATTRIB;
+    report("write", $name) if $mask & $MODIFY;
+    report("remove", $name) if $mask & ($DELETE | $DELETE_SELF);
   }
+}
+`
+  const changes: readonly WatchEventType[] = ['create', 'write', 'remove', 'rename', 'chmod']
+  const nameOf = (number: number) => Object.entries(constants.errno).find(([, known]) => known === number)?.[0] ?? 'EIO'
 
   return {
-    watch(path, recursive, call) {
+    async watch(path, recursive, call) {
       if (!fs.statSync(path).isDirectory()) throw failures.create('not-directory', `${path} is not a directory`)
-      const top = fs.realpathSync(path)
-      const watchers = new Map<string, FSWatcher>()
-      const seen = new Map<string, Seen>()
-
-      const report = (file: string, change: WatchEventType) =>
-        call.event({ type: 'change', name: posix.relative(top, file), change })
-
-      const forget = (file: string) => {
-        for (const known of seen.keys()) if (known === file || known.startsWith(`${file}/`)) seen.delete(known)
-        for (const [directory, watcher] of watchers) {
-          if (directory !== file && !directory.startsWith(`${file}/`)) continue
-          watcher.close()
-          watchers.delete(directory)
-        }
-      }
-
-      const isElsewhere = (inode: number) =>
-        [...watchers.keys()].some((directory) =>
-          fs.existsSync(directory)
-            ? fs.readdirSync(directory).some((name) => look(posix.join(directory, name))?.inode === inode)
-            : false,
-        )
-
-      const changed = (file: string) => {
-        const before = seen.get(file)
-        const now = look(file)
-        if (before !== undefined && (now === undefined || now.inode !== before.inode)) {
-          const renamed = isElsewhere(before.inode)
-          forget(file)
-          report(file, renamed ? 'rename' : 'remove')
-        }
-        if (now === undefined) return
-        seen.set(file, now)
-        if (before?.inode !== now.inode) {
-          report(file, 'create')
-          if (now.directory && recursive) attach(file, true)
-        } else if (before.mode !== now.mode) report(file, 'chmod')
-        else if (!now.directory && (before.modified !== now.modified || before.size !== now.size)) report(file, 'write')
-      }
-
-      /** `fresh`: the directory appeared while watching, so what it already holds is news. */
-      const attach = (directory: string, fresh: boolean): void => {
-        const watcher = fs.watch(directory, (_event, name) => {
-          if (name !== null) changed(posix.join(directory, name))
+      if (numbers === undefined) throw failures.create('unsupported', `no watching on ${process.arch}`)
+      const child = spawn('perl', ['-e', observer, ...numbers.map(String), recursive ? '1' : '', path], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      })
+      let cancelled = false
+      call.receive({
+        cancel: () => {
+          cancelled = true
+          child.kill('SIGKILL')
+        },
+      })
+      await new Promise<void>((started, refused) => {
+        let ready = false
+        let reason = failures.create('failed', 'the program that watches directories was ended')
+        let text = ''
+        child.once('error', (error) => {
+          refused(failures.create('unsupported', `watching needs perl in the machine: ${error.message}`))
         })
-        // A watched directory that goes away ends its watcher; the parent's watcher tells of the removal.
-        watcher.on('error', () => watcher.close())
-        watchers.set(directory, watcher)
-        for (const name of fs.readdirSync(directory)) {
-          const file = posix.join(directory, name)
-          if (fresh) changed(file)
-          else {
-            const found = look(file)
-            if (found === undefined) continue
-            seen.set(file, found)
-            if (found.directory && recursive) attach(file, false)
+        child.once('close', () => {
+          if (!ready) refused(reason)
+          else if (!cancelled) call.event({ type: 'failed', failure: failures.describe(reason) })
+        })
+        child.stdout.setEncoding('latin1').on('data', (chunk: string) => {
+          const lines = (text + chunk).split('\n')
+          text = lines.pop() ?? ''
+          for (const line of lines) {
+            const [word = '', detail = ''] = line.split(' ')
+            const change = changes.find((known) => known === word)
+            if (change !== undefined)
+              call.event({ type: 'change', name: Buffer.from(detail, 'hex').toString(), change })
+            else if (word === 'refused') reason = failures.refuse(nameOf(Number(detail)), `inotify_add_watch ${path}`)
+            else if (word === 'lost') reason = failures.create('failed', 'too many changes at once, some are lost')
+            else {
+              ready = true
+              started()
+            }
           }
-        }
-      }
-
-      attach(top, false)
-      call.receive({ cancel: () => forget(top) })
+        })
+      })
       return null
     },
   }
