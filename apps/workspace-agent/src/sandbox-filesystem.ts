@@ -5,8 +5,10 @@ import {
   type FileEntry,
   FileNotFoundError,
   type FileStat,
+  IsDirectoryError,
   type ListOptions,
   MastraFilesystem,
+  NotDirectoryError,
   type ProviderStatus,
   type ReadOptions,
   type RemoveOptions,
@@ -26,6 +28,7 @@ export class SandboxFilesystem extends MastraFilesystem {
   status: ProviderStatus = 'ready'
   readonly basePath: string
   readonly #sandbox: E2BSandbox
+  readonly #appends = new Map<string, Promise<void>>()
 
   constructor(sandbox: E2BSandbox, basePath: string) {
     super({ name: 'SandboxFilesystem' })
@@ -44,14 +47,29 @@ export class SandboxFilesystem extends MastraFilesystem {
     await this.#sandbox.writeFiles([{ path: this.#absolute(path), content: bytesOf(content) }])
   }
 
+  /** One after the other for each file: every one reads what the one before has written. */
   async appendFile(path: string, content: FileContent): Promise<void> {
+    const absolute = this.#absolute(path)
+    const append = (): Promise<void> => this.#append(path, content)
+    const appending = (this.#appends.get(absolute) ?? Promise.resolve()).then(append, append)
+    this.#appends.set(absolute, appending)
+    try {
+      await appending
+    } finally {
+      if (this.#appends.get(absolute) === appending) this.#appends.delete(absolute)
+    }
+  }
+
+  async #append(path: string, content: FileContent): Promise<void> {
     const before = (await this.exists(path)) ? Buffer.from(await this.readFile(path)) : Buffer.alloc(0)
     await this.writeFile(path, Buffer.concat([before, bytesOf(content)]))
   }
 
   async deleteFile(path: string, options: RemoveOptions = {}): Promise<void> {
-    if (options.force === true && !(await this.exists(path))) return
-    await this.#files((files, absolute) => files.remove(absolute), path)
+    const type = await this.#typeOf(path, options)
+    if (type === undefined) return
+    if (type === 'directory') throw new IsDirectoryError(path)
+    await this.#remove(path)
   }
 
   async copyFile(source: string, target: string, options: CopyOptions = {}): Promise<void> {
@@ -68,9 +86,12 @@ export class SandboxFilesystem extends MastraFilesystem {
   }
 
   async rmdir(path: string, options: RemoveOptions = {}): Promise<void> {
+    const type = await this.#typeOf(path, options)
+    if (type === undefined) return
+    if (type === 'file') throw new NotDirectoryError(path)
     const isEmpty = options.recursive === true || (await this.readdir(path)).length === 0
     if (!isEmpty) throw new Error(`${path} is not empty`)
-    await this.deleteFile(path, options)
+    await this.#remove(path)
   }
 
   async readdir(path: string, options: ListOptions = {}): Promise<FileEntry[]> {
@@ -101,6 +122,20 @@ export class SandboxFilesystem extends MastraFilesystem {
       createdAt: modifiedAt,
       modifiedAt,
     }
+  }
+
+  /** What is to be removed; undefined for nothing, which is an error unless `force` is given: E2B removes it silently. */
+  async #typeOf(path: string, options: RemoveOptions): Promise<'file' | 'directory' | undefined> {
+    try {
+      return (await this.stat(path)).type
+    } catch (error) {
+      if (options.force === true && error instanceof FileNotFoundError) return undefined
+      throw error
+    }
+  }
+
+  async #remove(path: string): Promise<void> {
+    await this.#files((files, absolute) => files.remove(absolute), path)
   }
 
   #absolute(path: string): string {

@@ -1,3 +1,4 @@
+import { FileNotFoundError, IsDirectoryError, NotDirectoryError } from '@mastra/core/workspace'
 import { createEmulator, probeNamespaces } from '@warmbox/e2b-emulator'
 import { E2BSandbox } from '@warmbox/sandbox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -52,6 +53,30 @@ describe.skipIf(!probe.available)(`on the emulator with real processes${reason}`
     await expect(files.rmdir('a')).rejects.toThrow('not empty')
     await files.rmdir('a', { recursive: true })
     expect(await files.exists('a')).toBe(false)
+    await sandbox._destroy()
+  })
+
+  test('what is not there, or is another kind of thing, is not removed', async () => {
+    const sandbox = make('removal')
+    const files = new SandboxFilesystem(sandbox, '/home/user')
+    await files.writeFile('kept/one.txt', 'one')
+
+    await expect(files.deleteFile('gone.txt')).rejects.toBeInstanceOf(FileNotFoundError)
+    await expect(files.deleteFile('gone.txt', { force: true })).resolves.toBeUndefined()
+    await expect(files.deleteFile('kept', { force: true })).rejects.toBeInstanceOf(IsDirectoryError)
+    await expect(files.rmdir('kept/one.txt', { recursive: true })).rejects.toBeInstanceOf(NotDirectoryError)
+    expect(await files.readFile('kept/one.txt', { encoding: 'utf8' })).toBe('one')
+    await sandbox._destroy()
+  })
+
+  test('lines that are appended at once are all there', async () => {
+    const sandbox = make('appends')
+    const files = new SandboxFilesystem(sandbox, '/home/user')
+    const lines = Array.from({ length: 8 }, (_, index) => `${index}\n`)
+
+    await Promise.all(lines.map((line) => files.appendFile('log.txt', line)))
+
+    expect(await files.readFile('log.txt', { encoding: 'utf8' })).toBe(lines.join(''))
     await sandbox._destroy()
   })
 })

@@ -46,7 +46,7 @@ function modeOf(path: string, mode: unknown): number | undefined {
   if (mode === undefined) return undefined
   if (typeof mode === 'number' && Number.isInteger(mode) && mode >= 1 && mode <= LARGEST_MODE) return mode
   return refuse(
-    `The mode of ${path} is no permission mode: ${String(mode)}`,
+    `The mode of ${path} is no permission mode${typeof mode === 'number' ? `: ${mode}` : ''}`,
     'Give a whole number from 0o001 to 0o777, such as 0o600',
   )
 }

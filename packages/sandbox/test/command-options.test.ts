@@ -1,4 +1,4 @@
-import { E2BSandbox, RUN_ID_VARIABLE } from '@warmbox/sandbox'
+import { RUN_ID_VARIABLE } from '@warmbox/sandbox'
 import { describe, expect, test } from 'vitest'
 import { failedStream, failure, platform, sandboxOf } from './support/index.ts'
 
@@ -37,7 +37,8 @@ describe('options of a command', () => {
   ])('%s is refused as arguments', async (_, command, args) => {
     const e2b = platform()
 
-    const error = await failure(Reflect.apply(E2BSandbox.prototype.executeCommand, sandboxOf(), [command, args]))
+    const [anyCommand, anyArgs] = JSON.parse(JSON.stringify([command, args]))
+    const error = await failure(sandboxOf().executeCommand(anyCommand, anyArgs))
 
     expect(error).toMatchObject({ name: 'E2BSandboxError', code: 'INVALID_OPTION', hint: expect.any(String) })
     expect(e2b.requests).toEqual([])

@@ -96,8 +96,7 @@ export function assertMountable(filesystem: WorkspaceFilesystem): void {
 /** @throws E2BSandboxError `INVALID_OPTION` for what is no list of directories */
 export function assertMountPaths(paths: readonly string[]): void {
   if (!Array.isArray(paths)) refuseMount('The mount paths are not a list', `Write them like ['/data']`)
-  // A copy has no holes.
-  for (const path of [...paths]) mountDirectory(path)
+  for (const mountPath of paths) mountDirectory(mountPath)
 }
 
 /**
