@@ -76,10 +76,10 @@ function problemOfEffect(effect: unknown): string | undefined {
   const kinds = Object.entries(effectChecks)
   const found = isRecord(effect) ? kinds.find(([kind]) => kind === effect['kind']) : undefined
   if (found === undefined || !isRecord(effect)) return `has an effect of kind ${kinds.map(([kind]) => kind).join(', ')}`
-  const [kind, { fields: known, problemOf }] = found
-  const unknown = unknownName(effect, ['kind', ...known])
-  if (unknown === undefined) return problemOf(effect)
-  return `has an effect with no field ${unknown.name}: of kind ${kind} it has ${known.join(', ')}`
+  const [kind, check] = found
+  const unknown = unknownName(effect, ['kind', ...check.fields])
+  if (unknown === undefined) return check.problemOf(effect)
+  return `has an effect with no field ${unknown.name}: of kind ${kind} it has ${check.fields.join(', ')}`
 }
 
 function areHeaders(value: unknown): boolean {

@@ -147,7 +147,8 @@ describe('listen', () => {
 describe('listen, given what is none of its options,', () => {
   test.each([{ prot: 4983 }, { port: '80' }, null, 4983])('refuses %j', async (options) => {
     const { emulator } = await startEmulator()
-    const listening: Promise<unknown> = Reflect.apply(emulator.listen, emulator, [options])
+    const listen = (given: never) => emulator.listen(given)
+    const listening: Promise<unknown> = Reflect.apply(listen, undefined, [options])
     await expect(listening).rejects.toMatchObject({ name: 'EmulatorError', code: 'INVALID_OPTION' })
   })
 })
