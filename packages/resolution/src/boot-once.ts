@@ -3,9 +3,11 @@ import { createAttemptId } from './attempt-id.ts'
 import { type BootDiagnosis, diagnoseBootError } from './classify.ts'
 import type { Clock } from './clock.ts'
 import type { ResolutionListener, Rung } from './events.ts'
+import { untilAborted } from './flight.ts'
 import type { Unbootable } from './ladder.ts'
+import { discardLate } from './late-boot.ts'
 import { lookUpAttempt } from './look-up-attempt.ts'
-import type { BootPorts } from './options.ts'
+import type { BootAttempt, BootPorts } from './options.ts'
 import { exonerate, suspect } from './suspects.ts'
 import { unreachable } from './unreachable.ts'
 
@@ -24,7 +26,7 @@ export interface BootContext {
 
 /**
  * Boots one ref once: one create, and after an ambiguous failure the search for what came of it. Create is never
- * repeated, since it is not idempotent.
+ * repeated, since it is not idempotent. Aborted, it is waited for no longer where there is a `discard` for what it makes.
  * @throws what `boot` threw, where that says nothing about the ref or where something may have come of it
  */
 export async function bootOnce<T>(
@@ -38,11 +40,10 @@ export async function bootOnce<T>(
   const key = `${scope}\n${ref}`
   let failure: unknown
   try {
-    const value = await ports.boot(ref, signal, attempt)
+    const value = await boot(ref, attempt, ports, context)
     exonerate(key)
     return { kind: 'booted', value, adopted: false }
   } catch (error) {
-    // Who boots knows of the abort too, and discards what arrives late.
     if (signal.aborted) throw error
     failure = error
   }
@@ -60,11 +61,31 @@ export async function bootOnce<T>(
   const value = await adopt(ref, attempt.attemptId, diagnosis, failure, ports, context)
   if (value !== undefined) {
     exonerate(key)
+    if (signal.aborted && ports.discard !== undefined) {
+      const { attemptId } = attempt
+      discardLate({ ref, attemptId, booting: Promise.resolve(value), ports }, context, signal.reason)
+      throw signal.reason
+    }
     return { kind: 'booted', value, adopted: true }
   }
   // A connection that was lost says nothing about the ref.
   if (diagnosis.how === 'cut' || !suspect(key, clock.now())) throw failure
   return { kind: 'unbootable', because: 'suspect', error: failure }
+}
+
+async function boot<T>(ref: string, attempt: BootAttempt, ports: BootPorts<T>, context: BootContext): Promise<T> {
+  const { signal } = context
+  const booting = Promise.resolve(ports.boot(ref, signal, attempt))
+  // Who boots knows of the abort too, and without a discard it is the one to see to what arrives late.
+  if (ports.discard === undefined) return booting
+  try {
+    return await untilAborted(booting, signal)
+  } catch (error) {
+    if (signal.aborted) {
+      discardLate({ ref, attemptId: attempt.attemptId, booting, ports }, context, signal.reason)
+    }
+    throw error
+  }
 }
 
 /** @returns undefined where it is certain that nothing came of the create */

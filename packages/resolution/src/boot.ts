@@ -6,6 +6,7 @@ import { bootGoal, resolveGoal } from './goal.ts'
 import { assertPorts, type BootOptions, resolveOptions, type ResolveTemplateOptions } from './options.ts'
 import { prepare, PreparedResolution } from './prepare-resolution.ts'
 import { createRedactor } from './redact.ts'
+import { assertBootRef } from './refs.ts'
 import type { TemplateSpec } from './spec.ts'
 
 /**
@@ -49,14 +50,16 @@ export async function resolveTemplate(
 /**
  * Boots one ref without a ladder, with the same care: one create, the search for what came of an ambiguous one, and
  * suspicion of refs from which nothing ever comes.
- * @throws TemplateUnusableError where the ref cannot be booted; what `boot` threw otherwise
+ * @throws ResolutionError `INVALID_SPEC` for a malformed ref, before anything else; TemplateUnusableError where the ref
+ * cannot be booted; what `boot` threw otherwise
  */
 export async function bootRef<T>(
   ref: string,
-  options: Pick<BootOptions<T>, 'api' | 'boot' | 'adopt' | 'abandon' | 'signal' | 'onEvent' | 'clock'>,
+  options: Pick<BootOptions<T>, 'api' | 'boot' | 'adopt' | 'discard' | 'abandon' | 'signal' | 'onEvent' | 'clock'>,
 ): Promise<T> {
   const { api, clock, onEvent, signal } = resolveOptions(options)
   assertPorts(options)
+  assertBootRef('ref', ref)
   signal.throwIfAborted()
   const emit = createEmitter(onEvent, createRedactor([]))
   const answer = await bootOnce(ref, 'exact', options, { scope: api.scope, clock, signal, emit })

@@ -25,7 +25,13 @@ export interface Attempt {
 
 export type BuildLogLevel = 'debug' | 'info' | 'warn' | 'error'
 
-/** What happens during a resolution, one event per step. Every string is redacted before it is emitted. */
+/**
+ * What happens during a resolution, one event per step. Every string is redacted before it is emitted.
+ *
+ * Of a build that several resolutions of a process wait for, one of them tells: the one that was first. It alone gets
+ * `build-start`, `build-log`, `build-end`, `build-taken-over` and `advance`, and the warnings about the build, also where it
+ * was aborted and the others go on. Each of the others gets one `build-joined` instead.
+ */
 export type ResolutionEvent =
   | ({ readonly type: 'rung' } & Attempt)
   /** One create. `adopted`: it failed ambiguously and the sandbox it had made all the same was found. */
@@ -58,8 +64,8 @@ export type ResolutionEvent =
     }
   /**
    * A build that was requested elsewhere is awaited; it has no `build-start` and `build-end` here, nor a log. `foundBy`:
-   * `process`: a resolution of this process makes sure of the ref already; `tag`: the ref's tag led to a build of another
-   * process; `race`: one of another process took the place of what was tried here.
+   * `process`: another resolution of this process makes sure of the ref already, and tells of it; `tag`: the ref's tag
+   * led to a build of another process; `race`: one of another process took the place of what was tried here.
    */
   | {
       readonly type: 'build-joined'

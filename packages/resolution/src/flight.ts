@@ -4,7 +4,7 @@ import { type Flight, type FlightResult, processState } from './process-state.ts
 export interface FlightContext {
   /** Aborted when nobody waits any more. */
   readonly signal: AbortSignal
-  /** Tells everybody who waits. */
+  /** Tells whoever launched it, and nobody else, until it ends. */
   readonly emit: ResolutionListener
 }
 
@@ -18,16 +18,16 @@ export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promi
   })
 }
 
-function launch(key: string, work: (context: FlightContext) => Promise<FlightResult>): Flight {
+function launch(
+  key: string,
+  work: (context: FlightContext) => Promise<FlightResult>,
+  emit: ResolutionListener,
+): Flight {
   const { flights } = processState()
   const controller = new AbortController()
-  const listeners = new Set<ResolutionListener>()
-  const emit: ResolutionListener = (event) => {
-    for (const listener of listeners) listener(event)
-  }
-  // Deferred by one turn, so that whoever launches it is already listening to its first event.
+  // Deferred by one turn, so that nothing of it happens before the caller waits for it.
   const running = Promise.resolve().then(() => work({ signal: controller.signal, emit }))
-  const flight: Flight = { work: running, listeners, controller, waiters: 0 }
+  const flight: Flight = { work: running, controller, waiters: 0 }
   flights.set(key, flight)
   // Each waiter handles the failure itself; once everybody has left nobody needs to know of it.
   running.catch(() => undefined)
@@ -47,8 +47,10 @@ function track(work: Promise<unknown>): void {
 
 /**
  * Runs work at most once at a time per key in this process and lets everybody who asks meanwhile wait for the same
- * result. Who aborts leaves alone; the work stops when the last one has left. `onJoin` is told that somebody else had
- * launched the work.
+ * result. Who aborts leaves alone; the work stops when the last one has left.
+ *
+ * What the work tells, it tells its launcher alone, also after that one has left: a build that several wait for is one
+ * build, and its start and its end belong together. Everybody else is told `onJoin`, once.
  * @returns the result, and whether somebody else had launched the work.
  */
 export async function shareFlight(
@@ -59,18 +61,14 @@ export async function shareFlight(
   const { flights } = processState()
   waiter.signal.throwIfAborted()
   const present = flights.get(key)
-  const flight = present ?? launch(key, work)
+  const flight = present ?? launch(key, work, waiter.listener)
   flight.waiters += 1
-  flight.listeners.add(waiter.listener)
   if (present !== undefined) waiter.onJoin()
   try {
     return { result: await untilAborted(flight.work, waiter.signal), launchedHere: present === undefined }
   } finally {
     flight.waiters -= 1
-    if (flight.waiters > 0) {
-      flight.listeners.delete(waiter.listener)
-    } else if (flights.get(key) === flight) {
-      // The last one keeps listening, to hear how the work it stops comes to its end.
+    if (flight.waiters === 0 && flights.get(key) === flight) {
       flights.delete(key)
       flight.controller.abort(waiter.signal.reason)
       track(flight.work)

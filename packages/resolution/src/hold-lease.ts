@@ -4,6 +4,7 @@ import { withinDeadline } from './deadline.ts'
 import type { ResolutionListener } from './events.ts'
 import type { BuildLease, LeaseGrant } from './lease.ts'
 import { untilAborted } from './flight.ts'
+import { isObject } from './option-checks.ts'
 
 export interface LeaseContext {
   readonly lease: BuildLease
@@ -52,13 +53,23 @@ export async function claimLease(key: string, ref: string, context: LeaseContext
 
 const WITHOUT_LEASE: LeaseHold = { isHeld: () => true, release: () => Promise.resolve() }
 
-/** Only its name is told: the message of a foreign error may quote an address together with its password. */
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
+/** Of a foreign error only its name is told: its message may quote an address together with its password. */
+function nameOf(error: unknown): string {
+  if (error instanceof LeaseTimeoutError || error instanceof LeaseAnswerError) return error.message
+  return error instanceof Error ? error.name : typeof error
+}
 
 class LeaseTimeoutError extends Error {
   constructor() {
-    super(`The lease did not answer within ${CALL_TIMEOUT_MS} ms`)
+    super(`It did not answer within ${CALL_TIMEOUT_MS} ms`)
     this.name = 'LeaseTimeoutError'
+  }
+}
+
+class LeaseAnswerError extends Error {
+  constructor() {
+    super('acquire answered neither a grant nor undefined')
+    this.name = 'LeaseAnswerError'
   }
 }
 
@@ -70,11 +81,24 @@ const asked = <T>({ clock }: LeaseContext, signal: AbortSignal, call: (signal: A
 /** A claim that succeeds after nobody waited for it any more is given back, or it would keep everybody waiting. */
 function acquire(lease: BuildLease, key: string, context: LeaseContext): Promise<LeaseGrant | undefined> {
   return asked(context, context.signal, async (signal) => {
-    const grant = await lease.acquire(key, LEASE_TTL_MS, signal)
+    const grant = grantOf(await lease.acquire(key, LEASE_TTL_MS, signal))
     if (grant !== undefined && signal.aborted) await giveBack(lease, grant, context)
     return grant
   })
 }
+
+/** A lease that says `null` or `false` would otherwise count as held, by everybody at once. */
+function grantOf(answer: unknown): LeaseGrant | undefined {
+  if (answer === undefined || isGrant(answer)) return answer
+  throw new LeaseAnswerError()
+}
+
+const isGrant = (answer: unknown): answer is LeaseGrant =>
+  isObject(answer) &&
+  'key' in answer &&
+  typeof answer.key === 'string' &&
+  'holder' in answer &&
+  typeof answer.holder === 'string'
 
 async function giveBack(lease: BuildLease, grant: LeaseGrant, context: LeaseContext): Promise<void> {
   try {

@@ -15,7 +15,7 @@ export interface BuildLease {
   /**
    * Claims the key for `ttlMs` milliseconds, after which it is free again even if nobody released it. Never waits for
    * another holder.
-   * @returns undefined where somebody else holds it
+   * @returns undefined where somebody else holds it; anything else that is no grant counts as a lease that failed
    */
   acquire(key: string, ttlMs: number, signal: AbortSignal): Promise<LeaseGrant | undefined>
   /**

@@ -40,7 +40,8 @@ const SCOPE = '@warmbox/resolution'
  *
  * - span `warmbox.resolve` around a resolution, with the rungs tried, builds joined or taken over, warnings and moved tags
  *   as its events
- * - spans `warmbox.build` and `warmbox.create` within it; a build that goes on in the background ends after its parent
+ * - spans `warmbox.build` and `warmbox.create` within it; a build that goes on in the background ends after its parent.
+ *   A build is one span and is counted once, by the session that began it; those that wait for it too count a join
  * - counters `warmbox.resolutions` by rung and outcome, `warmbox.rungs`, `warmbox.builds`, `warmbox.creates`,
  *   `warmbox.advances` by outcome, `warmbox.joins` by how the build was found
  * - histogram `warmbox.resolve.duration` in seconds
@@ -119,8 +120,10 @@ class SessionTelemetry {
   readonly #now: () => number
   #parts: Part[] = []
   #moments: Moment[] = []
-  /** The last resolution that ended, to which belongs what goes on in the background. */
+  /** The last resolution that ended, to which belongs what begins in the background. */
   #last: Span | undefined
+  /** Builds that run, with the resolution each belongs to; undefined while that has not ended. */
+  readonly #running = new Map<string, Span | undefined>()
 
   constructor(tracer: Tracer, instruments: Instruments, now: () => number) {
     this.#tracer = tracer
@@ -133,6 +136,8 @@ class SessionTelemetry {
     const attributes = attributesOf(event)
     switch (event.type) {
       case 'build-start':
+        this.#running.set(event.ref, event.background ? this.#last : undefined)
+        break
       case 'build-log':
         break
       case 'build-end':
@@ -173,8 +178,10 @@ class SessionTelemetry {
 
   #addBuild(event: Extract<ResolutionEvent, { type: 'build-end' }>, attributes: Attributes): void {
     const part = this.#part('warmbox.build', attributes, event, event.outcome === 'failed')
-    if (event.background && this.#last !== undefined) this.#emit(part, this.#last)
-    else this.#parts.push(part)
+    const parent = this.#running.get(event.ref)
+    this.#running.delete(event.ref)
+    if (parent === undefined) this.#parts.push(part)
+    else this.#emit(part, parent)
   }
 
   #part(
@@ -212,6 +219,8 @@ class SessionTelemetry {
     this.#moments = []
     this.#parts = []
     this.#last = span
+    // A build that others wait for goes on although its resolution was aborted.
+    for (const [ref, parent] of this.#running) if (parent === undefined) this.#running.set(ref, span)
     finish(span, whole)
   }
 

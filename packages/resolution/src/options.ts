@@ -33,8 +33,8 @@ export interface ResolveTemplateOptions {
   /** Size asked for where the spec itself names none; the default and fallback rungs honour it too. */
   resources?: TemplateResources | undefined
   /**
-   * Keeps processes that share an account from requesting the same build twice and from moving tags back. Default: one in
-   * memory, which does so within this process; others then find each other's builds and join them.
+   * Keeps processes that share an account from requesting the same build twice and, for specs with `isCurrent`, from moving
+   * tags back. Default: one in memory, which does so within this process; others then find each other's builds and join them.
    */
   lease?: BuildLease | undefined
   /** Time source. Default: the system's. */
@@ -62,7 +62,11 @@ export interface BootPorts<T> {
   /**
    * Boots a ref. E2B's 404 of create, or {@link TemplateUnusableError}, moves to the next rung. After a failure of the
    * platform (5xx, no answer in time, a lost connection) `adopt` looks for what came of it. Any other error ends the
-   * resolution and propagates unchanged. Aborted, it discards by itself what arrives late.
+   * resolution and propagates unchanged.
+   *
+   * A create that is cut off may have made a sandbox all the same, so give the signal to nothing that sends it: let it
+   * end, and give `discard`. Without `discard` an abort is left to `boot`: the resolution waits for it, takes what it
+   * resolves with, and whatever it made before it rejected is its own to discard.
    */
   boot(ref: string, signal: AbortSignal, attempt: BootAttempt): Promise<T>
   /**
@@ -72,8 +76,15 @@ export interface BootPorts<T> {
    */
   adopt?(attemptId: string, signal: AbortSignal, ref: string): Promise<T | undefined>
   /**
-   * Told that the resolution was aborted while it was not known what came of a create: whatever did is not wanted any
-   * more. It is not waited for and must not throw.
+   * Given what `boot` or `adopt` resolves with after the resolution was aborted: nobody else gets it, so kill it. The
+   * aborted resolution has rejected by then; `settleBackgroundBuilds` waits for this, and a failure becomes a
+   * `SANDBOX_MAY_REMAIN` warning.
+   */
+  discard?(value: T): unknown
+  /**
+   * Told that the resolution was aborted and it is not known what came of a create: whatever did, found by the attempt id,
+   * is not wanted any more. That is so where the abort ended the search by `adopt` and, with `discard`, where `boot`
+   * fails ambiguously after the abort. It is not waited for and must not throw.
    */
   abandon?(attemptId: string, ref: string): void
 }
@@ -111,6 +122,7 @@ export const OPTION_NAMES: Readonly<Record<keyof BootOptions<unknown> | 'force',
   random: true,
   boot: true,
   adopt: true,
+  discard: true,
   abandon: true,
   force: true,
 }
@@ -186,11 +198,17 @@ function assertForms(options: ResolveTemplateOptions): void {
 
 const isDelay = (value: unknown): boolean => typeof value === 'number' && value > 0 && value <= LONGEST_TIMER_MS
 
-const PORTS_HINT = 'Give a function (ref, signal) => Promise as boot'
+const PORTS_HINT = 'Give a function (ref) => Promise as boot'
 
 /** @throws ResolutionError `INVALID_SPEC` */
-export function assertPorts({ abandon, adopt, boot }: { readonly [Port in keyof BootPorts<unknown>]: unknown }): void {
+export function assertPorts({
+  abandon,
+  adopt,
+  boot,
+  discard,
+}: { readonly [Port in keyof BootPorts<unknown>]: unknown }): void {
   if (typeof boot !== 'function') refuseInput('boot is not a function', PORTS_HINT)
   assertFunction('adopt', adopt)
+  assertFunction('discard', discard)
   assertFunction('abandon', abandon)
 }

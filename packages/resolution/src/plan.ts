@@ -17,7 +17,7 @@ import {
   type Role,
   type Step,
 } from './ladder.ts'
-import { assertKnownNames, isRecord, refuseInput } from './option-checks.ts'
+import { assertConnection, ENDPOINT_NAMES } from './connection-checks.ts'
 import { OPTION_NAMES, type ResolvedOptions, resolveOptions, type ResolveTemplateOptions } from './options.ts'
 import { prepare } from './prepare-resolution.ts'
 import type { PreparedLadder } from './prepare.ts'
@@ -33,18 +33,6 @@ export interface PlanConnection
     ConnectionOpts,
     Pick<ResolveTemplateOptions, 'resources' | 'strictTemplate' | 'clock'>,
     Partial<Pick<ResolveTemplateOptions, 'api'>> {}
-
-const ENDPOINT_NAMES = {
-  apiKey: true,
-  domain: true,
-  apiUrl: true,
-  sandboxUrl: true,
-  debug: true,
-  requestTimeoutMs: true,
-  headers: true,
-  proxy: true,
-  signal: true,
-} as const satisfies { readonly [Name in keyof ConnectionOpts]: true }
 
 const CONNECTION_NAMES = { ...OPTION_NAMES, ...ENDPOINT_NAMES }
 
@@ -93,9 +81,7 @@ export async function planTemplate(
   spec: TemplateSpec | undefined,
   connection: PlanConnection = {},
 ): Promise<TemplatePlan> {
-  if (!isRecord(connection)) refuseInput('The connection is not an object', 'Write it like { apiKey }, or leave it out')
-  // The SDK may come to know names that are not known here, so only what resembles one is refused.
-  assertKnownNames('the connection', connection, CONNECTION_NAMES, { isOpen: true })
+  assertConnection(connection, CONNECTION_NAMES)
   const { api: given, clock, resources, signal, strictTemplate, ...endpoint } = connection
   const api = given ?? createTemplateApi(endpoint)
   const options = resolveOptions({ api, clock, resources, signal, strictTemplate })

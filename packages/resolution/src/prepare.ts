@@ -6,7 +6,7 @@ import { untilAborted } from './flight.ts'
 import type { Candidate, FirstLook, Role } from './ladder.ts'
 import { createDefaultMountableTemplate } from './mountable-template.ts'
 import { createRedactor, type Redactor } from './redact.ts'
-import { checked, withTag } from './refs.ts'
+import { assertBootRef, checked, withTag } from './refs.ts'
 import { assertBuilder, assertNamedForm, type SpecOrigin } from './spec-checks.ts'
 import {
   isDeferredNamedTemplateSpec,
@@ -201,16 +201,11 @@ function ladderOf(
   }
 }
 
-/** A ref may name a build by its id in the tag's place, which is no tag by the grammar: only the name is checked. */
 function existing(role: 'wanted' | 'fallback', ref: string, strict: boolean): Prepared {
   const text = ref.trim()
-  const colon = text.indexOf(':')
-  const buildId = colon !== -1 && UUID.test(text.slice(colon + 1))
-  checked(role === 'wanted' ? 'template' : 'fallbackTemplate', () => withTag(buildId ? text.slice(0, colon) : text))
+  assertBootRef(role === 'wanted' ? 'template' : 'fallbackTemplate', text)
   return { candidate: { kind: 'existing', role, ref: text, strict } }
 }
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 async function unnamed(
   role: Role,

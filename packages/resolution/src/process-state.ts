@@ -1,5 +1,3 @@
-import type { ResolutionListener } from './events.ts'
-
 /** What making sure of a build came to. */
 export interface FlightResult {
   /** `joined`: somebody else's build was awaited, or found ready. */
@@ -13,7 +11,6 @@ export interface FlightResult {
 /** One running piece of work with everybody who waits for it. */
 export interface Flight {
   readonly work: Promise<FlightResult>
-  readonly listeners: Set<ResolutionListener>
   /** Stops the work; called when the last waiter leaves. */
   readonly controller: AbortController
   waiters: number
@@ -55,7 +52,7 @@ export interface ProcessState {
 }
 
 /** The number changes whenever the shape does. */
-const key = Symbol.for('warmbox.resolution.state.3')
+const key = Symbol.for('warmbox.resolution.state.4')
 
 const isProcessState = (value: unknown): value is ProcessState =>
   typeof value === 'object' && value !== null && 'flights' in value && 'failures' in value && 'leases' in value

@@ -1,4 +1,5 @@
 import type { BuildLease, LeaseGrant } from './lease.ts'
+import { assertKnownNames, isObject, isRecord, refuseInput } from './option-checks.ts'
 
 /** A client that takes the words of a command one by one, as ioredis does. */
 export interface RedisCaller {
@@ -27,13 +28,19 @@ const RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call
  * A lease in Redis, for processes that share it: each claim is one key that expires by itself. Connecting, closing and
  * the client's errors stay with whoever made the client; no command is sent before the first claim.
  *
- * Give the client a bounded patience (`maxRetriesPerRequest` of ioredis, `disableOfflineQueue` of node-redis): what Redis
- * does not answer within two seconds is done without the lease.
+ * Give the client a bounded patience (`maxRetriesPerRequest` of ioredis, `disableOfflineQueue` of node-redis) and do not
+ * wait for `connect()` of node-redis, which lasts until there is a Redis: what Redis does not answer within two seconds is
+ * done without the lease.
+ *
+ * @throws ResolutionError `INVALID_SPEC` for what is no client, and for an option nobody knows.
  */
 export function createRedisLease(client: RedisClient, options: RedisLeaseOptions = {}): BuildLease {
-  const { prefix = 'warmbox:lease:' } = options
+  if (!isCaller(client) && !isSender(client)) {
+    refuseInput('The Redis client has neither call nor sendCommand', 'Give a client of redis or ioredis')
+  }
+  const prefix = prefixOf(options)
   const send = (...words: [string, ...string[]]): Promise<unknown> =>
-    'call' in client ? client.call(...words) : client.sendCommand(words)
+    isCaller(client) ? client.call(...words) : client.sendCommand(words)
   const evaluate = (script: string, { key, holder }: LeaseGrant, ...rest: string[]): Promise<unknown> =>
     send('EVAL', script, '1', prefix + key, holder, ...rest)
   return {
@@ -47,6 +54,21 @@ export function createRedisLease(client: RedisClient, options: RedisLeaseOptions
       await evaluate(RELEASE, grant)
     },
   }
+}
+
+const isCaller = (client: unknown): client is RedisCaller =>
+  isObject(client) && 'call' in client && typeof client.call === 'function'
+const isSender = (client: unknown): client is RedisSender =>
+  isObject(client) && 'sendCommand' in client && typeof client.sendCommand === 'function'
+
+const OPTION_NAMES: Readonly<Record<keyof RedisLeaseOptions, true>> = { prefix: true }
+
+function prefixOf(options: RedisLeaseOptions): string {
+  if (!isRecord(options)) refuseInput('The options of the lease are not an object', "Write them like { prefix: 'my:' }")
+  assertKnownNames('the options of a lease', options, OPTION_NAMES, { isOpen: false })
+  const prefix: unknown = options.prefix ?? 'warmbox:lease:'
+  if (typeof prefix !== 'string') refuseInput('prefix is not a string', 'Give a string as prefix, or leave it out')
+  return prefix
 }
 
 const isNothing = (answer: unknown): boolean => answer === null || answer === undefined

@@ -1,5 +1,6 @@
 import { digestText } from '@warmbox/identity'
 import { ApiClient, ConnectionConfig, type ConnectionOpts, Template, type TemplateBuilder } from 'e2b'
+import { assertConnection } from './connection-checks.ts'
 import { ResolutionError } from './errors.ts'
 import { errorOfFailure, errorOfResponse, errorOfSdkBuild } from './sdk-errors.ts'
 import type {
@@ -262,6 +263,10 @@ class SdkTemplateApi implements TemplateApi {
  * E2B behind {@link TemplateApi}, through the SDK's own typed client: its proxy, headers, timeouts and retries after a
  * rate limit apply. Creating it reads nothing and sends nothing.
  *
- * @throws ResolutionError `MISSING_API_KEY` at the first use where neither `apiKey` nor E2B_API_KEY is given.
+ * @throws ResolutionError `INVALID_SPEC` at once for a misspelt option; `MISSING_API_KEY` at the first use where neither
+ * `apiKey` nor E2B_API_KEY is given.
  */
-export const createTemplateApi = (connection: ConnectionOpts = {}): TemplateApi => new SdkTemplateApi(connection)
+export const createTemplateApi = (connection: ConnectionOpts = {}): TemplateApi => {
+  assertConnection(connection)
+  return new SdkTemplateApi(connection)
+}

@@ -50,7 +50,7 @@ export interface NamedTemplateSpec {
    * ever points to builds made under other names. Default: `ref` itself.
    */
   buildRef?: string
-  /** Tags moved to a build of `ref` after it succeeded, never before. */
+  /** Tags moved to a build of `ref` after it succeeded, never before; what keeps them right later is `isCurrent`. */
   buildTags?: string[]
   /**
    * A shorter way to the same image. Where the build from the earlier one fails, `template` is built. Not taken where a
@@ -61,7 +61,9 @@ export interface NamedTemplateSpec {
   buildResources?: TemplateResources
   /**
    * Is the content of `ref` still what `buildTags` should point at? Asked after a build and before tags move. Without
-   * it tags move after each successful build and are never healed; with it an old build never moves them back.
+   * it tags move after each successful build: a move that failed is not made up for, and an older build that ends later
+   * moves them back. With it the next session makes up for it, and among those that share a lease (in one process, or
+   * with the `lease` option in all) no tag moves back.
    */
   isCurrent?: (signal?: AbortSignal) => Promise<boolean>
   /** Access was refused: neither `ref` nor `staleRef` is booted or built, the ladder starts at the fallback. */

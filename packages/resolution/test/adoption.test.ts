@@ -100,6 +100,98 @@ describe('a create that fails ambiguously', () => {
   })
 })
 
+/** A create in flight when the abort comes, that ends afterwards as `settle` says. */
+const overtaken = async (settle: () => Promise<string>, ports: Partial<BootOptions<string>>) => {
+  const world = ambiguous()
+  const controller = new AbortController()
+  let end: (() => void) | undefined
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const boot = async (_ref: string, _signal: AbortSignal, { attemptId }: { attemptId: string }): Promise<string> => {
+    world.asked.push(attemptId)
+    controller.abort(new Error('enough'))
+    await ended
+    return settle()
+  }
+  const starting = world.start(named(), { ...ports, boot, signal: controller.signal })
+  return { world, starting, reason: () => controller.signal.reason, end: () => end?.() }
+}
+
+const nothingToDiscard = (): void => {
+  throw new Error('There is nothing to discard')
+}
+
+describe('a start that is aborted while its create is under way', () => {
+  test('is not kept waiting by it, and what it makes is discarded', async () => {
+    const discarded: string[] = []
+    const { end, reason, starting } = await overtaken(async () => 'late sandbox', {
+      discard: async (value) => discarded.push(value),
+    })
+    expect(await rejection(starting)).toBe(reason())
+    expect(discarded).toEqual([])
+    end()
+    await settleBackgroundBuilds()
+    expect(discarded).toEqual(['late sandbox'])
+  })
+
+  test('and its discard fails: a warning says that a sandbox may be left, without what the failure quotes', async () => {
+    const { end, starting, world } = await overtaken(async () => 'late sandbox', {
+      discard: () => Promise.reject(new Error('hunter2')),
+    })
+    await rejection(starting)
+    end()
+    await settleBackgroundBuilds()
+    expect(world.eventsOf('warning')).toMatchObject([{ code: 'SANDBOX_MAY_REMAIN', ref: REF }])
+    expect(JSON.stringify(world.events)).not.toContain('hunter2')
+  })
+
+  test.each([
+    ['ambiguously', createAnswer(500, 'placement'), true],
+    ['because it was cut off', new DOMException('aborted', 'AbortError'), true],
+    ['for certain', createAnswer(404, 'not found'), false],
+    ['with a refusal', createAnswer(403, 'no'), false],
+  ])('and then fails %s: only what may have come of it is abandoned, by its attempt id', async (_how, failure, may) => {
+    const abandoned: string[] = []
+    const told = await overtaken(() => Promise.reject(failure), {
+      discard: nothingToDiscard,
+      abandon: (attemptId) => abandoned.push(attemptId),
+    })
+    await rejection(told.starting)
+    told.end()
+    await settleBackgroundBuilds()
+    expect(abandoned).toEqual(may ? told.world.asked : [])
+    expect(told.world.eventsOf('warning')).toEqual([])
+    // Nobody to tell is a warning where there is something to tell.
+    const untold = await overtaken(() => Promise.reject(failure), { discard: nothingToDiscard })
+    await rejection(untold.starting)
+    untold.end()
+    await settleBackgroundBuilds()
+    expect(untold.world.eventsOf('warning').map(({ code }) => code)).toEqual(may ? ['SANDBOX_MAY_REMAIN'] : [])
+  })
+
+  test('or while the search adopts what it made: that is discarded', async () => {
+    const world = ambiguous()
+    const controller = new AbortController()
+    const discarded: string[] = []
+    world.found = () => {
+      controller.abort(new Error('enough'))
+      return 'found sandbox'
+    }
+    const discard = (value: string): void => void discarded.push(value)
+    const error = await rejection(world.start(named(), { ...world.ports, discard, signal: controller.signal }))
+    expect(error).toBe(controller.signal.reason)
+    await settleBackgroundBuilds()
+    expect(discarded).toEqual(['found sandbox'])
+  })
+
+  test('without a discard waits for boot, which sees to it by itself', async () => {
+    const { end, starting } = await overtaken(async () => 'late sandbox', {})
+    end()
+    expect((await starting).value).toBe('late sandbox')
+  })
+})
+
 describe('a ref from which creates come to nothing', () => {
   test('twice: counts as unusable, the next rung serves, and it is built anew', async () => {
     const world = ambiguous()

@@ -131,6 +131,20 @@ describe('a build', () => {
     }
   })
 
+  test.each(['null', 'false', 'true', '"OK"', '{}', '{"key":"k"}'])(
+    'goes on without a lease that answers %s to a claim, with a warning that says so',
+    async (answer) => {
+      const world = new World()
+      const lease = new WatchedLease(world)
+      lease.acquires = async () => JSON.parse(answer)
+      expect((await start(world, lease, { buildTags: ['current'], isCurrent: async () => true })).rung).toBe('built')
+      await settleBackgroundBuilds()
+      expect(new Set(warnings(world))).toEqual(new Set(['LEASE_UNAVAILABLE']))
+      expect(world.eventsOf('warning')[0]?.message).toContain('neither a grant nor undefined')
+      expect(lease.asked.filter((asked) => asked !== 'acquire')).toEqual([])
+    },
+  )
+
   test('gives back a claim that was granted after nobody waited for it any more', async () => {
     const world = new World()
     const lease = new WatchedLease(world)

@@ -122,6 +122,70 @@ test('a build of somebody else, joined and then taken over, is told and counted'
   expect(await counts()).toContain('warmbox.joins tag false: 1')
 })
 
+test('a build that several sessions of a process wait for is one span and one count, and the others join', async () => {
+  const { counts, spans, telemetry, world } = traced()
+  const heard: (readonly string[])[] = []
+  await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const onEvent = telemetry.listener()
+      const types: string[] = []
+      heard.push(types)
+      return world.start(named({ buildTags: ['current'] }), {
+        onEvent: (event) => {
+          if (event.type.startsWith('build-') || event.type === 'advance') types.push(event.type)
+          onEvent(event)
+        },
+      })
+    }),
+  )
+  await settleBackgroundBuilds()
+  expect(world.api.builds).toHaveLength(1)
+  expect(heard.map((types) => types.filter((type) => type !== 'build-log').toSorted())).toEqual([
+    ['advance', 'build-end', 'build-start'],
+    ['build-joined'],
+    ['build-joined'],
+  ])
+  expect(heard.slice(1).flat()).not.toContain('build-log')
+  expect(spans().filter(({ name }) => name === 'warmbox.build')).toHaveLength(1)
+  expect(await counts()).toEqual(
+    expect.arrayContaining([
+      'warmbox.builds ready false: 1',
+      'warmbox.joins process false: 2',
+      'warmbox.advances moved: 1',
+    ]),
+  )
+})
+
+test('a stale start that joins the build another session waits for counts a join alone', async () => {
+  const { counts, spans, telemetry, world } = traced()
+  world.api.seed(STALE, 'ready')
+  let stale: Promise<unknown> | undefined
+  world.api.fault = ({ method }) => {
+    if (method === 'buildProgress') {
+      stale ??= world.start(named({ staleRef: STALE }), { onEvent: telemetry.listener() }).then(() => undefined)
+    }
+  }
+  world.api.scripts.push({ end: 'never' })
+  const controller = new AbortController()
+  const waiting = rejection(world.start(named(), { onEvent: telemetry.listener(), signal: controller.signal }))
+  await expect.poll(() => counts()).toContain('warmbox.joins process true: 1')
+  expect(await counts()).not.toContainEqual(expect.stringContaining('warmbox.builds'))
+  // Who began the build leaves, and the one that joined waits for it to the end.
+  controller.abort(new Error('enough'))
+  await waiting
+  await stale
+  const [running] = world.api.builds.filter(({ ref }) => ref === REF)
+  if (running === undefined) throw new Error('A build runs')
+  running.state = 'ready'
+  await settleBackgroundBuilds()
+  const builds = spans().filter(({ name }) => name === 'warmbox.build')
+  const resolves = spans().filter(({ name }) => name === 'warmbox.resolve')
+  const aborted = resolves.find(({ attributes }) => attributes['warmbox.outcome'] === 'aborted')
+  expect(builds).toMatchObject([{ attributes: { 'warmbox.outcome': 'ready', 'warmbox.background': false } }])
+  expect(builds[0]?.parentSpanContext?.spanId).toBe(aborted?.spanContext().spanId)
+  expect(await counts()).toContain('warmbox.builds ready false: 1')
+})
+
 test('a failed start: its error and the failed build are errors of their spans', async () => {
   const { spans, telemetry, world } = traced()
   world.api.scripts.push({ end: { message: 'exit 1', step: '2' } })

@@ -113,12 +113,15 @@ describe('a resolution', () => {
 
   test('whose build others wait for tells them no secret of it', async () => {
     const world = new World()
-    world.api.scripts.push({ logs: [`token ${TOKEN}`] })
+    world.api.scripts.push({ logs: [`token ${TOKEN}`], end: { message: `near ${TOKEN}`, step: '2' } })
     const other = new World()
-    await Promise.all([
+    const [, joined] = await Promise.all([
       world.start(named({ redact: [TOKEN] })),
       world.start(named(), { onEvent: (event) => other.events.push(event) }),
     ])
-    expect(other.eventsOf('build-log')).toMatchObject([{ line: 'token ***' }])
+    expect(world.eventsOf('build-log')).toMatchObject([{ line: 'token ***' }])
+    expect(other.eventsOf('build-log')).toEqual([])
+    expect(joined.attempts).toContainEqual(expect.objectContaining({ reason: expect.stringContaining('near ***') }))
+    expect(JSON.stringify([other.events, joined])).not.toContain(TOKEN)
   })
 })

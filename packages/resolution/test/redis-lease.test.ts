@@ -49,6 +49,27 @@ const kinds: readonly [string, boolean, () => Promise<readonly [BuildLease, Buil
   ],
 ]
 
+test.each([
+  ['a missing client', 'null', {}, 'has neither call nor sendCommand'],
+  ['an object of no client', '{"call":5}', {}, 'has neither call nor sendCommand'],
+])('%s is refused', (_what, client, options, message) => {
+  expect(() => createRedisLease(JSON.parse(client), options)).toThrow(message)
+})
+
+test.each([
+  ['a misspelt option', '{"prefx":"my:"}', "'prefx' is no part of", "Did you mean 'prefix'?"],
+  ['a prefix of no text', '{"prefix":5}', 'prefix is not a string', 'Give a string'],
+  ['options of no form', '"my:"', 'are not an object', 'prefix'],
+])('%s is refused', (_what, options, message, hint) => {
+  const client = { sendCommand: async () => null }
+  const expected: unknown = expect.objectContaining({
+    code: 'INVALID_SPEC',
+    message: expect.stringContaining(message),
+    hint: expect.stringContaining(hint),
+  })
+  expect(() => createRedisLease(client, JSON.parse(options))).toThrow(expected)
+})
+
 let keys = 0
 const newKey = (): string => `key-${process.pid}-${(keys += 1)}`
 

@@ -191,6 +191,50 @@ describe('bad input is refused before any request', () => {
     expect(api.calls).toEqual([])
   })
 
+  test('a misspelt connection, in whose place the SDK would take the key of the environment', () => {
+    const connections: [unknown, string, RegExp][] = [
+      [{ apikey: 'e2b_0' }, "'apikey' is no part of the connection", /'apiKey'/],
+      [{ apiURL: 'http://localhost' }, "'apiURL' is no part of the connection", /'apiUrl'/],
+      [{ requestTimeout: 5 }, "'requestTimeout' is no part of the connection", /'requestTimeoutMs'/],
+      [{ apiKey: null }, 'apiKey is not a string', /E2B_API_KEY/],
+      [null, 'The connection is not an object', /apiKey/],
+      ['e2b_0', 'The connection is not an object', /apiKey/],
+    ]
+    for (const [connection, message, hint] of connections) {
+      const expected: unknown = expect.objectContaining({
+        code: 'INVALID_SPEC',
+        message,
+        hint: expect.stringMatching(hint),
+      })
+      expect(() => createTemplateApi(JSON.parse(JSON.stringify(connection)))).toThrow(expected)
+    }
+    expect(createTemplateApi(Object.assign({ apiKey: 'e2b_0' }, { tomorrow: 1 })).scope).toHaveLength(32)
+  })
+
+  test('refs that bootRef is to boot', async () => {
+    const world = new World()
+    const refs: [unknown, string][] = [
+      ['', 'ref: '],
+      ['a:b:c d', 'ref: '],
+      ['Not A Template!', 'ref: '],
+      [5, 'ref: is not a string'],
+      [null, 'ref: is not a string'],
+    ]
+    for (const [ref, start] of refs) {
+      expect(await rejection(bootRef(JSON.parse(JSON.stringify(ref)), world.options))).toMatchObject({
+        code: 'INVALID_SPEC',
+        message: expect.stringMatching(new RegExp(`^${start}`)),
+        hint: expect.any(String),
+      })
+    }
+    const ids = ['base', REF, `name:${'0'.repeat(8)}-0000-4000-8000-${'0'.repeat(12)}`]
+    for (const ref of ids) {
+      world.public.add(ref)
+      // oxlint-disable-next-line no-await-in-loop -- one after the other is enough
+      expect(await bootRef(ref, world.options)).toBe(`sandbox of ${ref}`)
+    }
+  })
+
   test('but not what is nobody’s mistake', async () => {
     class OwnSpec {
       readonly ref = REF

@@ -10,7 +10,8 @@ const { value: sandbox, rung } = await bootFromSpec(
   },
   {
     api: createTemplateApi(),
-    boot: (ref, signal) => Sandbox.create(ref, { signal }),
+    boot: (ref) => Sandbox.create(ref),
+    discard: (late) => late.kill(),
     onEvent: (event) => console.log(event.type, event),
   },
 )
