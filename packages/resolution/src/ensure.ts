@@ -5,9 +5,9 @@ import type { ResolutionListener } from './events.ts'
 import { obtain } from './obtain.ts'
 import { assertBoolean } from './option-checks.ts'
 import { type ResolvedOptions, resolveOptions, type ResolveTemplateOptions } from './options.ts'
-import { prepareNamed } from './prepare.ts'
+import { prepareAlone } from './prepare.ts'
 import { splitRef } from './refs.ts'
-import type { NamedTemplateSpec } from './spec.ts'
+import { type BuildableSpec, isNamedTemplateSpec } from './spec.ts'
 
 export interface EnsureTemplateOptions extends Pick<
   ResolveTemplateOptions,
@@ -28,23 +28,24 @@ export interface EnsureTemplateResult {
 }
 
 /**
- * Makes sure that a named template is built and its tags are moved, and waits for it. Nothing of the ladder below a
+ * Makes sure that a template is built and its tags are moved, and waits for it; one without a name, a builder or a function
+ * that returns one, under the name a session would give it. Nothing of the ladder below a
  * build is used: neither an earlier build, nor the fallback, nor the default. Earlier failures of the ref are no
  * obstacle, an explicit call is the way past them.
  *
  * @throws ResolutionError for whatever kept the template from being ready or its tags from being moved.
  */
 export async function ensureTemplate(
-  spec: NamedTemplateSpec,
+  spec: BuildableSpec,
   options: EnsureTemplateOptions,
 ): Promise<EnsureTemplateResult> {
   const resolved = resolveOptions(options)
   assertBoolean('force', options.force)
   const { clock, signal } = resolved
   signal.throwIfAborted()
-  const prepared = prepareNamed(spec, resolved)
+  const prepared = await prepareAlone(spec, resolved)
   const { redactor } = prepared.target
-  if (spec.refused !== undefined) {
+  if (isNamedTemplateSpec(spec) && spec.refused !== undefined) {
     throw new ResolutionError({ code: 'ACCESS_REFUSED', message: redactor.text(spec.refused.message) })
   }
   const emit = createEmitter(options.onEvent, redactor)
@@ -64,7 +65,7 @@ export async function ensureTemplate(
 }
 
 async function ensure(
-  { ref, target }: ReturnType<typeof prepareNamed>,
+  { ref, target }: Awaited<ReturnType<typeof prepareAlone>>,
   context: ResolvedOptions & { readonly emit: ResolutionListener },
   force: boolean,
 ): Promise<EnsureTemplateResult> {

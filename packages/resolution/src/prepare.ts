@@ -7,8 +7,9 @@ import type { Candidate, FirstLook, Role } from './ladder.ts'
 import { createDefaultMountableTemplate } from './mountable-template.ts'
 import { createRedactor, type Redactor } from './redact.ts'
 import { assertBootRef, checked, withTag } from './refs.ts'
-import { assertBuilder, assertNamedForm, type SpecOrigin } from './spec-checks.ts'
+import { assertBuilder, assertNamedForm, isBuilder, type SpecOrigin } from './spec-checks.ts'
 import {
+  type BuildableSpec,
   isDeferredNamedTemplateSpec,
   isNamedTemplateSpec,
   type NamedTemplateSpec,
@@ -151,17 +152,23 @@ async function prepareNamedSpec(
 const isNamed = (fallback: NamedTemplateSpec['fallbackTemplate']): fallback is NamedTemplateSpec =>
   isNamedTemplateSpec(fallback)
 
-/** A named spec alone, for callers that climb no ladder: what to ask for and what to build. */
-export function prepareNamed(
-  spec: NamedTemplateSpec,
+/** A spec alone, for callers that climb no ladder: what to ask for and what to build. */
+export async function prepareAlone(
+  spec: BuildableSpec,
   options: Pick<PrepareOptions, 'resources'>,
-): { readonly ref: string; readonly target: BuildTarget } {
+): Promise<{ readonly ref: string; readonly target: BuildTarget }> {
   if (!isNamedTemplateSpec(spec)) {
-    throw new ResolutionError({
-      code: 'INVALID_SPEC',
-      message: 'The spec is no named spec',
-      hint: 'Give an object with ref and template; a deferred spec is resolved before',
-    })
+    const resources = resourcesOf(options.resources)
+    const template = typeof spec === 'function' ? extended(spec, resources) : spec
+    if (!isBuilder(template)) {
+      throw new ResolutionError({
+        code: 'INVALID_SPEC',
+        message: 'The spec is nothing that is built',
+        hint: 'Give an object with ref and template, or a builder; a deferred spec is resolved before',
+      })
+    }
+    const { candidate, target } = await unnamed('wanted', template, resources)
+    return { ref: candidate.ref, target }
   }
   assertNamedForm(spec, '', 'given')
   const resources = resourcesOf({ ...options.resources, ...spec.buildResources })
@@ -211,7 +218,7 @@ async function unnamed(
   role: Role,
   template: TemplateBuilder,
   resources: Required<TemplateResources>,
-): Promise<Prepared> {
+): Promise<PreparedBuild> {
   assertBuilder(role === 'wanted' ? 'template' : 'fallbackTemplate', template)
   const content = await contentTextOf(template).catch((cause: unknown) => {
     throw new ResolutionError({

@@ -47,9 +47,13 @@ export function assertNamedForm(spec: NamedTemplateSpec, where: string, origin: 
   assertRefused(`${where}refused`, refused)
 }
 
+/** A builder of `Template()`, of whichever copy of the SDK. */
+export const isBuilder = (template: unknown): boolean =>
+  isRecord(template) && 'runCmd' in template && typeof template.runCmd === 'function'
+
 /** @throws ResolutionError `INVALID_SPEC` unless it is a builder of `Template()` */
 export function assertBuilder(where: string, template: unknown): void {
-  if (isRecord(template) && 'runCmd' in template && typeof template.runCmd === 'function') return
+  if (isBuilder(template)) return
   refuseInput(
     `${where} is none of the forms a template has`,
     'Give a ref, a builder of Template(), a function that returns one, or a spec with ref and template',

@@ -109,6 +109,9 @@ export type TemplateSpec =
   | NamedTemplateSpec
   | DeferredNamedTemplateSpec
 
+/** What can be built without being determined first. */
+export type BuildableSpec = Exclude<TemplateSpec, string | DeferredNamedTemplateSpec>
+
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 /** True for a spec with a ref and a builder. A deferred spec is none until it is resolved. */

@@ -1,4 +1,5 @@
 import { ensureTemplate, type NamedTemplateSpec, settleBackgroundBuilds } from '@warmbox/resolution'
+import type { TemplateBuilder } from 'e2b'
 import { describe, expect, test } from 'vitest'
 import { setBounded } from '../src/bounded-map.ts'
 import { failing, problem } from './support/fake-platform.ts'
@@ -7,8 +8,10 @@ import { named, REF, rejection, STALE, trace, World } from './support/world.ts'
 const MINUTE_MS = 60_000
 
 /** The state of this process as it was before anything happened in it: another replica of the same host. */
-const state = Symbol.for('warmbox.resolution.state.2')
 function forgetEverything(): void {
+  const isState = (key: symbol): boolean => Symbol.keyFor(key)?.startsWith('warmbox.resolution.state.') ?? false
+  const state = Object.getOwnPropertySymbols(globalThis).find(isState)
+  if (state === undefined) throw new Error('The process has no state')
   const present: unknown = Reflect.get(globalThis, state)
   for (const value of Object.values(present ?? {})) if (value instanceof Map) value.clear()
 }
@@ -69,6 +72,20 @@ describe('a failed build', () => {
     expect((await start(world, { staleRef: STALE })).rung).toBe('stale')
     await settleBackgroundBuilds()
     expect((await start(world, { staleRef: STALE })).rung).toBe('exact')
+  })
+
+  test.each([
+    ['a builder', () => named().template],
+    ['a function that returns one', () => (base: TemplateBuilder) => base.runCmd('true')],
+  ])('in a step of %s is built again by ensureTemplate, under the name sessions give it', async (_what, specOf) => {
+    const world = new World()
+    world.api.scripts.push({ end: { message: 'exit 1', step: '3' } })
+    const spec = specOf()
+    const [attempt] = (await world.start(spec)).attempts
+    expect(trace((await world.start(spec)).attempts)).toContain('built skipped')
+    const { api, clock } = world
+    expect(await ensureTemplate(spec, { api, clock })).toMatchObject({ ref: attempt?.ref, action: 'built' })
+    expect((await world.start(spec)).rung).toBe('exact')
   })
 
   test('again and again is left alone for longer each time', async () => {

@@ -308,7 +308,7 @@ describe('bad input is refused before any request', () => {
     for (const spec of ['null', '5', '"base"', '{}']) {
       expect(await rejection(ensureTemplate(JSON.parse(spec), { api }))).toMatchObject({
         code: 'INVALID_SPEC',
-        message: 'The spec is no named spec',
+        message: 'The spec is nothing that is built',
       })
     }
     expect(api.calls).toEqual([])
