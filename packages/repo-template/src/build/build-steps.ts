@@ -54,7 +54,10 @@ const appendCheckout = (
 ): TemplateBuilder => {
   const environment = environmentSteps(plan.environment)
   if (plan.source.kind === 'upload') {
-    const copied = builder.copy(plan.source.copied, `${plan.directory}/.git`, user)
+    const repository = `${plan.directory}/.git`
+    // A destination that COPY makes itself is root's, and git distrusts a repository of another user.
+    const made = builder.runCmd(stepScript('repository', [`mkdir -p -- ${quoteShell(repository)}`]), user)
+    const copied = made.copy(plan.source.copied, repository, user)
     return withVariables(copied, environment).runCmd(scripts.copied, user)
   }
   const credential = credentialStep(plan.credential)
