@@ -1,6 +1,9 @@
 import type { Clock } from './clock.ts'
+import { withinDeadline } from './deadline.ts'
 import { ResolutionError } from './errors.ts'
 import type { ResolutionListener } from './events.ts'
+import { untilAborted } from './flight.ts'
+import { callGiven } from './given.ts'
 import { claimLease, type LeaseHold, leaseKey } from './hold-lease.ts'
 import type { BuildLease } from './lease.ts'
 import { splitRef } from './refs.ts'
@@ -25,6 +28,8 @@ export type TagSelection = (
 /** Moving tags takes its holder a head lookup and a request; more than these pauses is a holder that hangs. */
 const MOST_LEASE_PAUSES = 40
 const LEASE_PAUSE_MS = 250
+/** All of it: the wait for the lease, `isCurrent` and the requests. A build is good without its tags. */
+const ADVANCE_TIMEOUT_MS = 60_000
 
 /**
  * Moves the target's tags to its newest ready build, unless its content is no longer the current one. Call it only
@@ -33,12 +38,11 @@ const LEASE_PAUSE_MS = 250
  * The currency is asked while the lease of the template's tags is held, so among the holders of one lease the answers
  * and the moves have the same order: tags follow the head and never go back. Without a lease in common the gap is as
  * long as the request that moves them.
- * @returns the error that kept the tags where they were; a build is good without them. An abort rejects.
+ * @returns the error that kept the tags where they were, `REQUEST_TIMEOUT` where that took longer than a minute; a build is
+ * good without them. An abort rejects.
  */
 export const advance = (target: BuildTarget, context: AdvanceContext): Promise<unknown> =>
-  told(target, context, async () => {
-    if (target.buildTags.length > 0) await moveTags(target, context)
-  })
+  told(target, context, (bounded) => moveTags(target, bounded))
 
 /**
  * Moves what of the target's tags is selected: to catch up on an advance that did not happen, because the process that
@@ -46,13 +50,11 @@ export const advance = (target: BuildTarget, context: AdvanceContext): Promise<u
  * @returns as {@link advance} does
  */
 export const catchUp = (target: BuildTarget, context: AdvanceContext, select: TagSelection): Promise<unknown> =>
-  told(target, context, async () => {
-    const { api, signal } = context
-    const { buildTags, ref } = target
-    if (buildTags.length === 0) return
-    const assigned = await api.tags(splitRef(ref).name, signal)
+  told(target, context, async (bounded) => {
+    const { api, signal } = bounded
+    const assigned = await api.tags(splitRef(target.ref).name, signal)
     const tags = select(target, assigned ?? [])
-    if (tags.length > 0) await moveTags({ ...target, buildTags: tags }, context)
+    if (tags.length > 0) await moveTags({ ...target, buildTags: tags }, bounded)
   })
 
 /** As {@link catchUp}, for targets with `isCurrent` only: nothing else could tell an old build from the current one. */
@@ -61,11 +63,16 @@ export const heal = (target: BuildTarget, context: AdvanceContext, select: TagSe
 
 async function told(
   { buildTags: tags, redactor, ref }: BuildTarget,
-  { emit, signal }: AdvanceContext,
-  work: () => Promise<void>,
+  context: AdvanceContext,
+  work: (bounded: AdvanceContext) => Promise<void>,
 ): Promise<unknown> {
+  const { clock, emit, signal } = context
+  if (tags.length === 0) return undefined
+  const overdue = (): Error => tookTooLong(ref)
   try {
-    await work()
+    await withinDeadline({ clock, delayMs: ADVANCE_TIMEOUT_MS, signal, overdue }, (bounded) =>
+      work({ ...context, signal: bounded }),
+    )
     return undefined
   } catch (error) {
     signal.throwIfAborted()
@@ -86,7 +93,9 @@ async function moveTags(target: BuildTarget, context: AdvanceContext): Promise<v
   }
   const lease = await waitForLease(ref, context)
   try {
-    if (!(await isCurrent(signal))) {
+    // Nobody waits for a function that does not mind the signal.
+    const asking = callGiven(`isCurrent of '${ref}'`, async () => isCurrent(signal), signal)
+    if (!(await untilAborted(asking, signal))) {
       emit({ type: 'advance', ref, tags, outcome: 'superseded' })
       return
     }
@@ -108,6 +117,13 @@ async function waitForLease(ref: string, context: AdvanceContext): Promise<Lease
   }
   throw outOfTurn(ref, 'is not given up by its holder')
 }
+
+const tookTooLong = (ref: string): ResolutionError =>
+  new ResolutionError({
+    code: 'REQUEST_TIMEOUT',
+    message: `The tags of '${ref}' stay where they are: moving them took longer than ${ADVANCE_TIMEOUT_MS} ms`,
+    hint: 'Let isCurrent end when its signal does; the next session or refresh moves them',
+  })
 
 const outOfTurn = (ref: string, why: string): ResolutionError =>
   new ResolutionError({

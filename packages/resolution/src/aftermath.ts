@@ -1,5 +1,5 @@
 import { heal, tagsLeftBehind } from './advance.ts'
-import { inBackground } from './background.ts'
+import { leaveRunning } from './background.ts'
 import type { ResolutionListener } from './events.ts'
 import type { Role, Step } from './ladder.ts'
 import { obtain } from './obtain.ts'
@@ -31,22 +31,17 @@ export class Aftermath {
     const context = { api, buildTimeoutMs, clock, lease, random, signal, emit: this.#emit }
     if (thenBuild !== undefined) {
       const options = { force: thenBuild.force, background: true, despiteFailure: false }
-      this.#leave(() => obtain(target, context, options), target.ref)
+      this.#leave(async () => {
+        const { advancing } = await obtain(target, context, options)
+        await advancing
+      }, target.ref)
     } else if (rung === 'exact' && target.isCurrent !== undefined) {
       this.#leave(() => heal({ ...target, ref }, context, tagsLeftBehind), ref)
     }
   }
 
   #leave(work: () => Promise<unknown>, ref: string): void {
-    const tracked = inBackground(nextTurn().then(work), ref, this.#emit)
-    try {
-      this.#options.waitUntil?.(tracked)
-    } catch (error) {
-      // The work goes on all the same; what is lost is the host's promise to stay alive for it.
-      const why = error instanceof Error ? error.name : typeof error
-      const message = `waitUntil threw (${why}), so the process may end before the background work does`
-      this.#emit({ type: 'warning', code: 'WAIT_UNTIL_FAILED', message, ref })
-    }
+    leaveRunning(nextTurn().then(work), ref, this.#emit, this.#options.waitUntil)
   }
 }
 

@@ -19,6 +19,24 @@ export function inBackground(work: Promise<unknown>, ref: string, emit: Resoluti
   return tracked.finally(() => background.delete(tracked))
 }
 
+/** {@link inBackground}, with the promise handed to the host, so that it stays alive for the work. */
+export function leaveRunning(
+  work: Promise<unknown>,
+  ref: string,
+  emit: ResolutionListener,
+  waitUntil: ((work: Promise<unknown>) => void) | undefined,
+): void {
+  const tracked = inBackground(work, ref, emit)
+  try {
+    waitUntil?.(tracked)
+  } catch (error) {
+    // The work goes on all the same; what is lost is the host's promise to stay alive for it.
+    const why = error instanceof Error ? error.name : typeof error
+    const message = `waitUntil threw (${why}), so the process may end before the background work does`
+    emit({ type: 'warning', code: 'WAIT_UNTIL_FAILED', message, ref })
+  }
+}
+
 /**
  * Waits for every background build and advance of this process, those that begin meanwhile included. Never rejects: how
  * each ended was told by its events. A process that simply ends leaves running builds to E2B and its tags to the next

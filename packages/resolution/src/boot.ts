@@ -43,7 +43,7 @@ export async function resolveTemplate(
 ): Promise<Omit<BootResult<never>, 'value'>> {
   const resolved = resolveOptions(options)
   const preparation = () => prepare(spec, resolved, 'status')
-  const { ref, rung, attempts } = await climb(preparation, resolved, resolveGoal(resolved.api))
+  const { ref, rung, attempts } = await climb(preparation, resolved, resolveGoal(resolved))
   return { ref, rung, attempts }
 }
 

@@ -1,4 +1,6 @@
+import { isWorthAsking } from './code-classes.ts'
 import { ResolutionError } from './errors.ts'
+import { MOST_LOOKS } from './look-again.ts'
 import type { BuildHandle } from './template-api.ts'
 import { unreachable } from './unreachable.ts'
 
@@ -14,12 +16,13 @@ export type BuildStep =
   | { readonly do: 'look' }
   /** Wait for a build. `ours`: it was requested here. */
   | { readonly do: 'await'; readonly build: BuildHandle; readonly ours: boolean }
-  /** Request and start a build; `registered`: start one that somebody requested and left. */
+  /** Request and start a build; `registered`: start one that is requested, here or by somebody who left it. */
   | { readonly do: 'start'; readonly registered?: BuildHandle }
-  /** Wait a moment. `failures`: how many came before it; none where somebody else has the lease. */
+  /** Wait a moment. `failures`: how many came before it in a row; none where somebody else has the lease. */
   | { readonly do: 'pause'; readonly failures: number }
   | { readonly do: 'finish'; readonly how: 'built' | 'joined' }
-  | { readonly do: 'fail'; readonly failure: ResolutionError }
+  /** `isBlind`: nothing could be seen, which says nothing about a build. */
+  | { readonly do: 'fail'; readonly failure: ResolutionError; readonly isBlind?: true }
 
 /** The newest build of the ref. */
 export type Found =
@@ -30,6 +33,7 @@ export type Found =
       readonly kind: 'running'
       readonly build: BuildHandle
       readonly ours: boolean
+      /** It waits, and whoever requested it does not start it any more. One of ours: its start failed. */
       readonly abandoned: boolean
       /** Whoever requested it should have started it by now, and nobody needs to upload anything for it. */
       readonly startable?: boolean
@@ -72,6 +76,8 @@ export interface BuildWish {
 export interface BuildMemory extends BuildWish {
   readonly lease: 'unclaimed' | 'held' | 'taken'
   readonly failures: number
+  /** Looks in a row that failed. */
+  readonly blindLooks: number
   /** The failure to report if nothing else helps. */
   readonly last: ResolutionError | undefined
   /** A pause was made since the last failure. */
@@ -86,6 +92,7 @@ export const newBuildMemory = (wish: BuildWish): BuildMemory => ({
   ...wish,
   lease: 'unclaimed',
   failures: 0,
+  blindLooks: 0,
   last: undefined,
   rested: true,
   startedLeft: false,
@@ -129,7 +136,7 @@ function decide(memory: BuildMemory, event: BuildEvent): Next {
     case 'started':
       return { memory, step: { do: 'await', build: event.build, ours: true } }
     case 'found':
-      return afterLook(memory, event.found)
+      return afterLook({ ...memory, blindLooks: 0 }, event.found)
     case 'refused':
       // It was started, and nobody can see it: another one could cancel it.
       return event.ours === true && isOutOfSight(event.failure)
@@ -152,7 +159,10 @@ function afterLook(memory: BuildMemory, found: Found): Next {
         ? startWithLease(memory)
         : { memory, step: { do: 'finish', how: 'joined' } }
     case 'running':
-      if (found.startable === true && !memory.startedLeft) return startWithLease(memory, found.build)
+      if (found.startable === true && !memory.startedLeft) return startLeft(memory, found.build)
+      if (found.ours && found.abandoned) {
+        return startOrGiveUp(memory, isStartRepeatable(memory.last) ? found.build : undefined)
+      }
       // Its start was refused, and still it waits.
       return found.abandoned || found.startable === true
         ? startOrGiveUp(memory)
@@ -180,22 +190,29 @@ function afterFindingNone(memory: BuildMemory, isNameKnown: boolean): Next {
 const isDeterred = ({ despiteFailure, force, failures }: BuildMemory): boolean =>
   !despiteFailure && !force && failures === 0
 
-function startOrGiveUp(memory: BuildMemory): Next {
+/** The files or the start did not arrive, so the build still waits for them; whatever else was answered is about it. */
+const isStartRepeatable = (last: ResolutionError | undefined): boolean =>
+  last !== undefined && (last.code === 'UPLOAD_FAILED' || isWorthAsking(last.code))
+
+function startLeft(memory: BuildMemory, build: BuildHandle): Next {
+  const next = startWithLease(memory, build)
+  return next.step.do === 'start' ? { ...next, memory: { ...next.memory, startedLeft: true } } : next
+}
+
+function startOrGiveUp(memory: BuildMemory, registered?: BuildHandle): Next {
   const { failures, last, ref, remembered, rested } = memory
   if (failures >= MOST_FAILURES && last !== undefined) return { memory, step: { do: 'fail', failure: last } }
   if (!rested) return { memory, step: { do: 'pause', failures } }
   if (remembered !== undefined && isDeterred(memory)) {
     return { memory, step: { do: 'fail', failure: backoff(ref, { message: remembered }) } }
   }
-  return startWithLease(memory)
+  return startWithLease(memory, registered)
 }
 
 function startWithLease(memory: BuildMemory, registered?: BuildHandle): Next {
   switch (memory.lease) {
     case 'held':
-      return registered === undefined
-        ? { memory, step: { do: 'start' } }
-        : { memory: { ...memory, startedLeft: true }, step: { do: 'start', registered } }
+      return { memory, step: registered === undefined ? { do: 'start' } : { do: 'start', registered } }
     case 'unclaimed':
       return { memory, step: { do: 'claim' } }
     case 'taken':
@@ -231,19 +248,26 @@ const failedOnce = (memory: BuildMemory, failure: ResolutionError): BuildMemory 
   rested: false,
 })
 
+/** Without knowing what runs, starting a build could kill somebody else's. */
+function afterBlindLook(memory: BuildMemory, failure: ResolutionError): Next {
+  const blindLooks = memory.blindLooks + 1
+  return isWorthAsking(failure.code) && blindLooks < MOST_LOOKS
+    ? { memory: { ...memory, blindLooks }, step: { do: 'pause', failures: blindLooks } }
+    : { memory, step: { do: 'fail', failure, isBlind: true } }
+}
+
 function afterRefusal(
   memory: BuildMemory,
   during: 'look' | 'request' | 'start' | 'wait',
   failure: ResolutionError,
 ): Next {
-  // Without knowing what runs, starting a build could kill somebody else's.
-  if (during === 'look') return { memory, step: { do: 'fail', failure } }
+  if (during === 'look') return afterBlindLook(memory, failure)
   switch (failure.code) {
     // A second try cannot change these.
     case 'MISSING_API_KEY':
     case 'AUTHENTICATION':
     case 'INVALID_SPEC':
-    case 'UPLOAD_FAILED':
+    case 'BUILD_STEP_FAILED':
     case 'QUOTA_EXCEEDED':
     case 'RATE_LIMITED':
       return { memory, step: { do: 'fail', failure } }
@@ -263,8 +287,8 @@ function afterRefusal(
     case 'SERVICE_BUSY':
     case 'PLATFORM':
     case 'NETWORK':
+    case 'UPLOAD_FAILED':
     case 'REQUEST_TIMEOUT':
-    case 'BUILD_STEP_FAILED':
     case 'BUILD_FAILED':
     case 'BUILD_TIMEOUT':
     case 'BUILD_BACKOFF':

@@ -1,9 +1,12 @@
 import { isResolutionError } from './errors.ts'
+import { callGiven } from './given.ts'
 import type { ResolutionListener } from './events.ts'
+import { lookAgain } from './look-again.ts'
 import { splitRef } from './refs.ts'
 import { type BuildContext, runBuild } from './run-build.ts'
 import type { BuildWish } from './build-policy.ts'
 import type { IncrementalBuild } from './spec.ts'
+import { isOfFiles } from './sdk-errors.ts'
 import type { BuildTarget } from './target.ts'
 import type { FlightResult } from './process-state.ts'
 
@@ -44,16 +47,17 @@ export async function buildTarget(
 
 async function offerOf(
   { incremental, ref }: BuildTarget,
-  { api, signal }: BuildContext,
+  { api, clock, random, signal }: BuildContext,
 ): Promise<IncrementalBuild | undefined> {
   if (incremental === undefined) return undefined
-  const tags = await api.tags(splitRef(ref).name, signal)
-  return tags === undefined ? undefined : incremental.from(tags)
+  const tags = await lookAgain(() => api.tags(splitRef(ref).name, signal), { clock, random, signal })
+  return tags === undefined ? undefined : callGiven(`incremental.from of '${ref}'`, async () => incremental.from(tags))
 }
 
 /** The build itself failed, in a step or because its parent is gone; everything else would meet any other build too. */
 const isOfBuild = (error: unknown): boolean =>
-  isResolutionError(error) && (error.code === 'BUILD_STEP_FAILED' || error.code === 'BUILD_FAILED')
+  isResolutionError(error) &&
+  ((error.code === 'BUILD_STEP_FAILED' && !isOfFiles(error)) || error.code === 'BUILD_FAILED')
 
 const naming =
   (parent: string, emit: ResolutionListener): ResolutionListener =>

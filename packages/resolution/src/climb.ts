@@ -1,4 +1,5 @@
 import { Aftermath } from './aftermath.ts'
+import { leaveRunning } from './background.ts'
 import type { BootAnswer } from './boot-once.ts'
 import { isAccountFailure } from './code-classes.ts'
 import { describeError } from './describe-error.ts'
@@ -22,6 +23,7 @@ import {
   type Role,
   type Step,
 } from './ladder.ts'
+import { lookAgain } from './look-again.ts'
 import { obtain } from './obtain.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Preparation } from './prepare-resolution.ts'
@@ -189,8 +191,10 @@ class Climb<T> {
 
   async #readiness(rung: Rung, ref: string): Promise<Readiness> {
     const { api, signal } = this.#options
+    const ask = (): Promise<Readiness> => api.status(ref, signal)
     try {
-      return await api.status(ref, signal)
+      // A create tells what could not be asked; without one the answer has to come.
+      return await (this.#goal.kind === 'resolve' ? lookAgain(ask, this.#options) : ask())
     } catch (error) {
       return this.#noAnswer(error, rung, ref)
     }
@@ -211,7 +215,9 @@ class Climb<T> {
       if (target === undefined) throw new TypeError(`The ladder has nothing to build for '${role}'`)
       // The default template is the last one there is: better tried in vain than not at all.
       const despiteFailure = role === 'default'
-      const { how } = await obtain(target, context, { force, background: false, despiteFailure })
+      const { advancing, how } = await obtain(target, context, { force, background: false, despiteFailure })
+      // The session boots meanwhile.
+      leaveRunning(advancing, ref, this.#emit, this.#options.waitUntil)
       return { kind: how }
     } catch (error) {
       if (!this.#isDegradable(error)) throw this.#ended(error, rung, ref)

@@ -15,3 +15,8 @@ export const isAccountFailure = (code: ResolutionErrorCode): boolean => ACCOUNT.
 
 /** Says nothing about what was asked, only about this one asking. */
 export const isPassing = (code: ResolutionErrorCode): boolean => PASSING.has(code)
+
+const LIMITS: ReadonlySet<ResolutionErrorCode> = new Set(['RATE_LIMITED', 'QUOTA_EXCEEDED'])
+
+/** Passes, and is no limit that asking again would only strain. */
+export const isWorthAsking = (code: ResolutionErrorCode): boolean => isPassing(code) && !LIMITS.has(code)

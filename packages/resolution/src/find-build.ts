@@ -25,12 +25,17 @@ const none = (isNameKnown: boolean): FoundBuild => ({ found: { kind: 'none', isN
 
 /**
  * alias -> tags -> status: the newest build under the ref's tag, which need not be the one that boots. Changes nothing.
- * @param run whether the looking run requested a build, and whether its builds upload files
+ * @param run whether the looking run requested a build, whether it or an earlier one of this process requested it and
+ * left it, and whether its builds upload files
  */
 export async function findBuild(
   { ref, redactor }: Pick<BuildTarget, 'ref' | 'redactor'>,
   context: FindContext,
-  run: { readonly isOurs: (buildId: string) => boolean; readonly uploads: () => Promise<boolean> },
+  run: {
+    readonly isOurs: (buildId: string) => boolean
+    readonly isLeft: (buildId: string) => boolean
+    readonly uploads: () => Promise<boolean>
+  },
 ): Promise<FoundBuild> {
   const { api, clock, signal } = context
   const { name, tag } = splitRef(ref)
@@ -53,6 +58,7 @@ export async function findBuild(
         return { found: { kind: 'running', build, ours, abandoned: false }, assignment }
       // A build of ours that still waits was never started, or we would not be looking.
       if (ours) return { found: { kind: 'running', build, ours, abandoned: true }, assignment }
+      if (run.isLeft(build.buildId)) return { found: { kind: 'running', build, ours, abandoned: true }, assignment }
       const left = await leftAfter(clock.now() - requestedAt, run.uploads)
       return { found: { kind: 'running', build, ours, ...left }, assignment }
     }

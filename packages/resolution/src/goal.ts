@@ -2,8 +2,8 @@ import { type BootAnswer, type BootContext, bootOnce } from './boot-once.ts'
 import { describeError } from './describe-error.ts'
 import type { Rung } from './events.ts'
 import type { Candidate } from './ladder.ts'
-import type { BootPorts } from './options.ts'
-import type { TemplateApi } from './template-api.ts'
+import { lookAgain } from './look-again.ts'
+import type { BootPorts, ResolvedOptions } from './options.ts'
 
 /** What is done with a ref that should work. Booting finds out by itself whether it is ready; answering it does not. */
 export interface Goal<T> {
@@ -34,10 +34,11 @@ export const bootGoal = <T>(ports: BootPorts<T>): Goal<T> => ({
 })
 
 /** The ref alone. One of ours was asked for in the step before; a public template belongs to another account. */
-export const resolveGoal = (api: TemplateApi): Goal<undefined> => ({
+export const resolveGoal = ({ api, random }: Pick<ResolvedOptions, 'api' | 'random'>): Goal<undefined> => ({
   kind: 'resolve',
-  reach: async (candidate, _rung, ref, { signal }) =>
-    candidate.kind === 'buildable' || (await api.status(ref, signal)) !== 'missing'
+  reach: async (candidate, _rung, ref, { clock, signal }) =>
+    candidate.kind === 'buildable' ||
+    (await lookAgain(() => api.status(ref, signal), { clock, random, signal })) !== 'missing'
       ? { kind: 'booted', value: undefined, adopted: false }
       : { kind: 'unbootable', because: 'missing', error: undefined },
 })

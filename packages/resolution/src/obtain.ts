@@ -31,8 +31,8 @@ export interface ObtainOptions {
 }
 
 /**
- * Makes sure that `target.ref` has a ready build: joins one that runs, in this process or elsewhere, or builds, then
- * moves the build's tags.
+ * Makes sure that `target.ref` has a ready build: joins one that runs, in this process or elsewhere, or builds. Its tags
+ * begin to move then, which the result lets wait for.
  * @throws ResolutionError `BUILD_BACKOFF` where it failed not long ago, here or in any other process, `BUILD_TIMEOUT` when it takes
  * too long, else the failure of the build; the signal's reason when aborted.
  */
@@ -65,17 +65,21 @@ async function build(
   const emit = createEmitter(flight.emit, target.redactor)
   const context = { api, clock, lease, random, signal, emit }
   const remembered = rememberedFailure(key, clock.now())?.message
+  let ofBuild: ResolutionError | undefined
   try {
     const wish = { force, despiteFailure, remembered }
-    const { how, parent, buildTags } = await buildTarget(target, wish, { ...context, background })
+    const onFailure = (failure: ResolutionError): void => void (ofBuild = failure)
+    const { how, parent, buildTags } = await buildTarget(target, wish, { ...context, background, onFailure })
     forgetFailure(key)
     // Everybody who joined the build gets here; who comes first moves the tags.
     const tagged = { ...target, buildTags }
-    const advanceError = await (how === 'built' ? advance(tagged, context) : catchUp(tagged, context, tagsElsewhere))
-    return { how, parent, advanceError }
+    // Whoever wants to boot it need not wait for that, and leaving does not stop it: it ends by its own deadline.
+    const unbound = { ...context, signal: new AbortController().signal }
+    const advancing = how === 'built' ? advance(tagged, unbound) : catchUp(tagged, unbound, tagsElsewhere)
+    return { how, parent, advancing }
   } catch (error) {
     const told = target.redactor.error(error)
-    if (isResolutionError(told)) rememberFailure(key, told, clock.now())
+    if (isResolutionError(told) && error === ofBuild) rememberFailure(key, told, clock.now())
     throw told
   }
 }

@@ -28,7 +28,7 @@ export interface ResolveTemplateOptions {
   buildTimeoutMs?: number | undefined
   /** A string template that does not exist is an error instead of a warning and the default template. Default false. */
   strictTemplate?: boolean | undefined
-  /** Given the promise of a background build, so that a serverless host stays alive for it. It never rejects. */
+  /** Given the promise of a background build or of tags that move, so that a serverless host stays alive for it. It never rejects. */
   waitUntil?: ((work: Promise<unknown>) => void) | undefined
   /** Size asked for where the spec itself names none; the default and fallback rungs honour it too. */
   resources?: TemplateResources | undefined

@@ -1,5 +1,4 @@
 import type { ConnectionOpts } from 'e2b'
-import { isAccountFailure } from './code-classes.ts'
 import { isResolutionError } from './errors.ts'
 import type { Rung } from './events.ts'
 import { rememberedFailure } from './failure-memory.ts'
@@ -18,14 +17,17 @@ import {
   type Step,
 } from './ladder.ts'
 import { assertConnection, ENDPOINT_NAMES } from './connection-checks.ts'
+import { lookAgain } from './look-again.ts'
 import { OPTION_NAMES, type ResolvedOptions, resolveOptions, type ResolveTemplateOptions } from './options.ts'
 import { prepare } from './prepare-resolution.ts'
 import type { PreparedLadder } from './prepare.ts'
 import { createTemplateApi } from './sdk-template-api.ts'
 import type { TemplateSpec } from './spec.ts'
+import type { BuildTarget } from './target.ts'
 import { unreachable } from './unreachable.ts'
+import { isUnstarted } from './unstarted.ts'
 import { type Unpinned, unpinnedOf } from './unpinned.ts'
-import { buildBodyOf, copiesFiles } from './template-content.ts'
+import { assertSources, buildBodyOf, copiesFiles, makesFiles } from './template-content.ts'
 
 /** The connection to E2B, and what a session would be started with. */
 export interface PlanConnection
@@ -178,14 +180,10 @@ class Planner {
     return readiness
   }
 
+  /** A session would find out by its create; a plan does not say what it was not told. */
   async #readiness(ref: string): Promise<Readiness> {
     const { api, signal } = this.#options
-    try {
-      return await api.status(ref, signal)
-    } catch (error) {
-      if (signal.aborted || !isResolutionError(error) || isAccountFailure(error.code)) throw error
-      return error.code === 'QUOTA_EXCEEDED' || error.code === 'RATE_LIMITED' ? 'limited' : 'unanswered'
-    }
+    return lookAgain(() => api.status(ref, signal), this.#options)
   }
 
   /** What was asked for before is there; the template of somebody else's is asked for now. */
@@ -228,10 +226,9 @@ class Planner {
     const { api, clock } = this.#options
     const target = this.#ladder.targets.get(role)
     if (target === undefined) throw new TypeError(`The ladder has nothing to build for '${role}'`)
-    const { found } = await findBuild(target, this.#options, {
-      isOurs: () => false,
-      uploads: async () => copiesFiles(await buildBodyOf(target.template)),
-    })
+    const uploads = async (): Promise<boolean> => copiesFiles(await buildBodyOf(target.template))
+    const asked = { isOurs: () => false, isLeft: (id: string) => isUnstarted(api.scope, id), uploads }
+    const { found } = await lookAgain(() => findBuild(target, this.#options, asked), this.#options)
     const { ref } = target
     const remembered = rememberedFailure(`${api.scope}\n${ref}`, clock.now())?.message
     const step = firstBuildStep({ ref, force, despiteFailure, remembered }, found)
@@ -243,13 +240,25 @@ class Planner {
       case 'fail':
         return { kind: 'leave', reason: step.failure.message }
       case 'start':
-        return { kind: 'build', registered: step.registered?.buildId }
+        return (await this.#whyUnreadable(target)) ?? { kind: 'build', registered: step.registered?.buildId }
       case 'claim':
       case 'look':
       case 'pause':
         throw new TypeError(`The build policy cannot '${step.do}' after a first look with the lease`)
       default:
         return unreachable(step)
+    }
+  }
+
+  /** What a build would be refused for before it is requested. Templates without files are read from no disk. */
+  async #whyUnreadable({ ref, template }: BuildTarget): Promise<BuildPlan | undefined> {
+    if (!copiesFiles(await buildBodyOf(template)) || makesFiles(template)) return undefined
+    try {
+      await assertSources(ref, template)
+      return undefined
+    } catch (error) {
+      if (!isResolutionError(error)) throw error
+      return { kind: 'leave', reason: error.message }
     }
   }
 

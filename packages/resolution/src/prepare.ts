@@ -18,7 +18,7 @@ import {
   type TemplateSpec,
 } from './spec.ts'
 import type { BuildTarget } from './target.ts'
-import { contentTextOf } from './template-content.ts'
+import { readContent } from './template-content.ts'
 
 /** A spec, checked and in the terms of the ladder. */
 export interface PreparedLadder {
@@ -220,14 +220,7 @@ async function unnamed(
   resources: Required<TemplateResources>,
 ): Promise<PreparedBuild> {
   assertBuilder(role === 'wanted' ? 'template' : 'fallbackTemplate', template)
-  const content = await contentTextOf(template).catch((cause: unknown) => {
-    throw new ResolutionError({
-      code: 'INVALID_SPEC',
-      message: 'The template builder could not be serialised',
-      hint: 'Check that the sources of its COPY steps exist',
-      cause,
-    })
-  })
+  const content = await readContent(role === 'wanted' ? 'The template builder' : 'The fallbackTemplate', template)
   const ref = withTag(contentTemplateName({ template: content, ...resources }))
   return buildable(role, plainTarget(ref, template, resources))
 }

@@ -4,8 +4,8 @@ export interface FlightResult {
   readonly how: 'built' | 'joined'
   /** The build that a build made here goes on from; undefined for one from nothing. */
   readonly parent: string | undefined
-  /** Why the build's tags could not be moved. */
-  readonly advanceError: unknown
+  /** The build's tags are being moved; resolves with what kept them where they were, and never rejects. */
+  readonly advancing: Promise<unknown>
 }
 
 /** One running piece of work with everybody who waits for it. */
@@ -49,6 +49,8 @@ export interface ProcessState {
   readonly leases: Map<string, HeldLease>
   readonly suspicions: Map<string, CacheSuspicion>
   readonly background: Set<Promise<void>>
+  /** Builds that were requested here and never started, as `scope\nid`. Nobody else starts them, so nobody waits for them. */
+  readonly unstarted: Map<string, true>
 }
 
 /** The number changes whenever the shape does. */
@@ -67,6 +69,7 @@ export function processState(): ProcessState {
     leases: new Map(),
     suspicions: new Map(),
     background: new Set(),
+    unstarted: new Map(),
   }
   Object.defineProperty(globalThis, key, { value: state })
   return state

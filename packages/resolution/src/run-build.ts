@@ -15,11 +15,13 @@ import { findBuild } from './find-build.ts'
 import { followBuild } from './follow-build.ts'
 import { claimLease, type LeaseHold, leaseKey } from './hold-lease.ts'
 import type { BuildLease } from './lease.ts'
+import { pauseAfter } from './look-again.ts'
 import { splitRef } from './refs.ts'
 import type { BuildTarget } from './target.ts'
 import type { BuildHandle, TagAssignment, TemplateApi } from './template-api.ts'
 import { buildBodyOf, copiesFiles } from './template-content.ts'
 import { unreachable } from './unreachable.ts'
+import { isUnstarted, noteUnstarted } from './unstarted.ts'
 
 export interface BuildContext {
   readonly api: TemplateApi
@@ -29,9 +31,10 @@ export interface BuildContext {
   readonly signal: AbortSignal
   readonly emit: ResolutionListener
   readonly background: boolean
+  /** Told of a failure that says something about building the ref. */
+  readonly onFailure: (failure: ResolutionError) => void
 }
 
-const FIRST_PAUSE_MS = 1_000
 /** The holder of a lease needs it for two requests. */
 const LEASE_PAUSE_MS = 250
 
@@ -58,6 +61,7 @@ export async function runBuild(
         case 'finish':
           return step.how
         case 'fail':
+          if (step.isBlind !== true) context.onFailure(step.failure)
           throw step.failure
         case 'claim':
         case 'look':
@@ -68,6 +72,7 @@ export async function runBuild(
       }
     }
   } finally {
+    run.leaveUnstarted()
     await run.releaseLease()
   }
 }
@@ -77,6 +82,8 @@ class BuildRun {
   readonly #context: BuildContext
   /** Ids of the builds requested here. */
   readonly #requested = new Set<string>()
+  /** Those of them that were not started. */
+  readonly #unstarted = new Set<string>()
   /** When the build that was told of as started began; undefined once its end was told. */
   #startedAt: number | undefined
   #lease: LeaseHold | undefined
@@ -133,9 +140,16 @@ class BuildRun {
     await lease?.release()
   }
 
+  /** Before the lease is released: whoever has it next must not wait for them. */
+  leaveUnstarted(): void {
+    for (const buildId of this.#unstarted) noteUnstarted(this.#context.api.scope, buildId)
+  }
+
   async #look(): Promise<Found> {
+    const { api } = this.#context
     const { found, assignment } = await findBuild(this.#target, this.#context, {
       isOurs: (id) => this.#requested.has(id),
+      isLeft: (id) => isUnstarted(api.scope, id),
       uploads: () => this.#uploads(),
     })
     this.#found = assignment
@@ -146,26 +160,34 @@ class BuildRun {
     const { api, background, clock, emit, signal } = this.#context
     const { ref, template, resources } = this.#target
     if (this.#lease?.isHeld() !== true) return { kind: 'lost' }
-    if (registered !== undefined) return this.#startLeft(registered)
-    this.#skippedCache = isCacheSuspect(api.scope, ref)
+    if (registered !== undefined && !this.#requested.has(registered.buildId)) return this.#startLeft(registered)
+    if (registered === undefined) this.#skippedCache = isCacheSuspect(api.scope, ref)
     const request = { ref, template, ...resources, ...(this.#skippedCache ? { skipCache: true } : {}) }
     this.#hasTried = true
     this.#startedAt = clock.now()
     emit({ type: 'build-start', ref, background })
+    // Ends what a request left going on for a build that is not started.
+    const unwanted = new AbortController()
     const requested = await this.#guarded('request', async () => {
-      const build = await api.requestBuild(request, signal)
+      const build = registered ?? (await api.requestBuild(request, AbortSignal.any([signal, unwanted.signal])))
       this.#requested.add(build.buildId)
+      this.#unstarted.add(build.buildId)
       return { kind: 'started', build }
     })
     if (requested.kind !== 'started') return this.#told(requested)
     const outrun = await this.#guarded('start', async () =>
       !this.#lease?.isHeld() || (await this.#isOutrun(requested.build)) ? { kind: 'lost' } : requested,
     )
-    if (outrun.kind !== 'started') return this.#told(outrun)
-    // Not bound to the signal: a build that is registered and never started keeps others waiting for it.
+    if (outrun.kind !== 'started') {
+      unwanted.abort()
+      return this.#told(outrun)
+    }
+    // A build that is registered and never started keeps others waiting, so only an upload, which takes long, is cut off.
+    const cutOff = (await this.#uploads()) ? signal : undefined
     return this.#told(
       await this.#guarded('start', async () => {
-        await api.startBuild(requested.build, request)
+        await api.startBuild(requested.build, request, cutOff)
+        this.#unstarted.delete(requested.build.buildId)
         return requested
       }),
     )
@@ -262,9 +284,8 @@ class BuildRun {
 
   async #pause(failures: number): Promise<BuildEvent> {
     const { clock, random, signal } = this.#context
-    const delay = failures === 0 ? LEASE_PAUSE_MS : FIRST_PAUSE_MS * 2 ** (failures - 1)
-    // Jitter keeps processes that failed together from trying again together.
-    await clock.sleep(delay * (0.5 + random()), signal)
+    const delay = failures === 0 ? LEASE_PAUSE_MS * (0.5 + random()) : pauseAfter(failures, random)
+    await clock.sleep(delay, signal)
     return { kind: 'paused' }
   }
 

@@ -1,5 +1,6 @@
+import { isWarmboxError } from '@warmbox/identity'
 import { AuthenticationError, FileUploadError, RateLimitError, ServiceBusyError } from 'e2b'
-import { ResolutionError, type ResolutionErrorCode } from './errors.ts'
+import { isResolutionError, ResolutionError, type ResolutionErrorCode } from './errors.ts'
 
 const HINTS: Partial<Record<ResolutionErrorCode, string>> = {
   AUTHENTICATION: 'Check the API key: pass apiKey or set E2B_API_KEY',
@@ -73,11 +74,23 @@ export function errorOfFailure(operation: string, cause: unknown, isOverdue: boo
   })
 }
 
+/** What stands in place of a step's number where a builder could not make the files it copies: E2B was not asked yet. */
+const FILES_STEP = 'files'
+
+/** Did the build end on this machine, before there was one at E2B? */
+export const isOfFiles = ({ step }: ResolutionError): boolean => step === FILES_STEP
+
 /**
  * The error for a rejected build call of the SDK's own. Its `BuildError` carries no status, so everything without a
  * class of its own counts as the platform's; a 429 counts as a quota, which is the answer that starts nothing else.
  */
 export function errorOfSdkBuild(operation: string, cause: unknown): ResolutionError {
+  if (isResolutionError(cause)) return cause
+  if (isWarmboxError(cause)) {
+    // The builder's own: none of the SDK's errors are of this family.
+    const { message, hint } = cause
+    return new ResolutionError({ code: 'BUILD_STEP_FAILED', message, hint, cause, step: FILES_STEP })
+  }
   if (cause instanceof AuthenticationError) {
     return sdkError('AUTHENTICATION', `E2B refused the API key when asked to ${operation}`, 401, cause)
   }

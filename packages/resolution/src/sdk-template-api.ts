@@ -1,8 +1,9 @@
 import { digestText } from '@warmbox/identity'
-import { ApiClient, ConnectionConfig, type ConnectionOpts, Template, type TemplateBuilder } from 'e2b'
+import { ApiClient, ConnectionConfig, type ConnectionOpts } from 'e2b'
 import { assertConnection } from './connection-checks.ts'
 import { ResolutionError } from './errors.ts'
-import { errorOfFailure, errorOfResponse, errorOfSdkBuild } from './sdk-errors.ts'
+import { errorOfFailure, errorOfResponse } from './sdk-errors.ts'
+import { beginUpload, type Upload } from './sdk-upload.ts'
 import type {
   BuildHandle,
   BuildLogEntry,
@@ -29,14 +30,6 @@ const LARGEST_PAGE = 100
 const scopeOf = (apiUrl: string, apiKey: string): string =>
   digestText(`warmbox.scope\n${apiUrl}\n${apiKey}`).slice(0, 32)
 
-/** `skipCache` marks the SDK's builder for good; this takes the mark off again, so that later builds use the cache. */
-function rememberForce(template: TemplateBuilder): () => void {
-  const force: unknown = Reflect.get(template, 'force')
-  return () => {
-    Reflect.set(template, 'force', force)
-  }
-}
-
 interface Session {
   readonly config: ConnectionConfig
   readonly client: ApiClient
@@ -58,6 +51,8 @@ function openSession(connection: ConnectionOpts): Session {
 class SdkTemplateApi implements TemplateApi {
   readonly #connection: ConnectionOpts
   #session: Session | undefined
+  /** Those whose build is requested and not started, by its id. */
+  readonly #uploads = new Map<string, Upload>()
 
   constructor(connection: ConnectionOpts) {
     this.#connection = Object.freeze({ ...connection })
@@ -84,10 +79,23 @@ class SdkTemplateApi implements TemplateApi {
       case 404:
         return 'missing'
       case 403:
+        await this.#assertAccepted(signal)
         return 'foreign'
       default:
         throw errorOfResponse(`look up '${ref}'`, response, error)
     }
+  }
+
+  /**
+   * E2B answers 403 for a name of another account, and for everything to an account it has shut out. What concerns the
+   * account alone tells them apart.
+   */
+  async #assertAccepted(signal: AbortSignal | undefined): Promise<void> {
+    const operation = 'list one sandbox of this account'
+    const { response, error } = await this.#ask(operation, signal, (client, requestSignal) =>
+      client.api.GET('/v2/sandboxes', { params: { query: { limit: 1 } }, ...requestSignal }),
+    )
+    if (response.status === 401 || response.status === 403) throw errorOfResponse(operation, response, error)
   }
 
   async templateId(name: string, signal?: AbortSignal): Promise<string | undefined> {
@@ -114,7 +122,7 @@ class SdkTemplateApi implements TemplateApi {
   async requestBuild(request: BuildRequest, signal?: AbortSignal): Promise<BuildHandle> {
     const { ref, cpuCount, memoryMB } = request
     const operation = `build '${ref}'`
-    if (copiesFiles(await buildBodyOf(request.template))) return this.#buildWithUpload(request, operation, signal)
+    if (copiesFiles(await buildBodyOf(request.template))) return this.#requestWithUpload(request, signal)
     signal?.throwIfAborted()
     // The tag travels inside the name alone: `name:default` together with a list of tags would not get `default`.
     const { data, response, error } = await this.#ask(operation, undefined, (client, requestSignal) =>
@@ -124,34 +132,28 @@ class SdkTemplateApi implements TemplateApi {
     return { templateId: data.templateID, buildId: data.buildID }
   }
 
-  /**
-   * The SDK packs, hashes and uploads the files of COPY steps in code it does not export, bound to its own request and
-   * start; doing that again here would have to follow every change of its archive format.
-   */
-  async #buildWithUpload(request: BuildRequest, operation: string, signal?: AbortSignal): Promise<BuildHandle> {
-    const { ref, template, cpuCount, memoryMB, skipCache = false } = request
-    const merged = this.#merge(signal)
-    const restore = rememberForce(template)
-    try {
-      const info = await Template.buildInBackground(template, ref, {
-        ...this.#connection,
-        cpuCount,
-        memoryMB,
-        skipCache,
-        ...(merged === undefined ? {} : { signal: merged }),
-      })
-      return { templateId: info.templateId, buildId: info.buildId }
-    } catch (error) {
-      merged?.throwIfAborted()
-      throw errorOfSdkBuild(operation, error)
-    } finally {
-      restore()
-    }
+  async #requestWithUpload(request: BuildRequest, signal: AbortSignal | undefined): Promise<BuildHandle> {
+    const upload = this.#upload(request, signal)
+    const build = await upload.requested
+    this.#uploads.set(build.buildId, upload)
+    void upload.ended.then(() => this.#uploads.delete(build.buildId))
+    return build
+  }
+
+  #upload(request: BuildRequest, signal: AbortSignal | undefined, registered?: BuildHandle): Upload {
+    const merged = this.#merge(signal) ?? new AbortController().signal
+    merged.throwIfAborted()
+    const { config } = this.#open
+    return beginUpload(request, { config, options: this.#connection, signal: merged }, registered)
   }
 
   async startBuild(build: BuildHandle, request: BuildRequest, signal?: AbortSignal): Promise<void> {
     const content = await buildBodyOf(request.template)
-    if (copiesFiles(content)) return
+    if (copiesFiles(content)) {
+      const upload = this.#uploads.get(build.buildId) ?? this.#upload(request, signal, build)
+      this.#uploads.delete(build.buildId)
+      return upload.start()
+    }
     const body = request.skipCache === true ? { ...content, force: true } : content
     const operation = `start the build of '${request.ref}'`
     const { response, error } = await this.#ask(operation, signal, (client, requestSignal) =>

@@ -65,11 +65,14 @@ export interface TemplateApi {
   /** All tags of a template by name or id, in no promised order; `undefined` where there is no such template. */
   tags(name: string, signal?: AbortSignal): Promise<readonly TagAssignment[] | undefined>
   /**
-   * Registers a build of `ref`. A template with COPY steps is also uploaded and started here, in one call of the SDK;
-   * only that is cut off by the signal, since a build that is registered and not known to anybody keeps its tag.
+   * Registers a build of `ref`, and resolves once E2B told its id. The files of COPY steps are looked for before, and
+   * sent by {@link startBuild}; the signal ends that too. Rejects with `INVALID_SPEC` where one has no source.
    */
   requestBuild(request: BuildRequest, signal?: AbortSignal): Promise<BuildHandle>
-  /** Starts a requested build; nothing is left to do where {@link requestBuild} started it. Resolves once it runs. */
+  /**
+   * Sends the files of a requested build's COPY steps and starts it. Resolves once it runs; after a failure it may be
+   * called again for the same build.
+   */
   startBuild(build: BuildHandle, request: BuildRequest, signal?: AbortSignal): Promise<void>
   /** State of a build and the log entries from `logsOffset` on. */
   buildProgress(build: BuildHandle, logsOffset: number, signal?: AbortSignal): Promise<BuildProgress>

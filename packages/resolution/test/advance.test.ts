@@ -11,6 +11,7 @@ import { named, REF, rejection, STALE, World } from './support/world.ts'
 const NEWER = 'mastra-repo-abc:sha-2'
 const isCurrent = async (): Promise<boolean> => true
 const isUnreachable = (): Promise<boolean> => Promise.reject(new Error('head unreachable'))
+const hangs = (): Promise<boolean> => new Promise(() => undefined)
 const isOld = async (): Promise<boolean> => false
 
 describe('after a build', () => {
@@ -21,6 +22,7 @@ describe('after a build', () => {
       if (method === 'assignTags') statesAtAdvance.push(world.api.buildOf(REF)?.state)
     }
     await world.start(named({ buildTags: ['Current', 'latest'] }))
+    await settleBackgroundBuilds()
     expect(world.api.builds.map(({ ref }) => ref)).toEqual([REF])
     expect(statesAtAdvance).toEqual(['ready'])
     expect(world.eventsOf('advance')).toEqual([
@@ -49,8 +51,31 @@ describe('after a build', () => {
     const world = new World()
     const result = await world.start(named({ buildTags: ['current'], isCurrent: isUnreachable }))
     expect(result.rung).toBe('built')
-    expect(world.eventsOf('advance')).toMatchObject([{ outcome: 'failed', reason: 'head unreachable' }])
+    await settleBackgroundBuilds()
+    expect(world.eventsOf('advance')).toMatchObject([
+      { outcome: 'failed', reason: expect.stringContaining('head unreachable') },
+    ])
     expect(world.api.count('assignTags')).toBe(0)
+  })
+
+  test('the session starts at once, whatever keeps its tags; the host is told to stay alive for them', async () => {
+    const world = new World()
+    const kept: Promise<unknown>[] = []
+    const before = world.clock.now()
+    const spec = named({ buildTags: ['current'], isCurrent: hangs })
+    const result = await world.start(spec, { waitUntil: (work) => void kept.push(work), buildTimeoutMs: 50_000 })
+    expect(result).toMatchObject({ rung: 'built', ref: REF })
+    expect(world.clock.now() - before).toBeLessThan(10_000)
+    expect(world.eventsOf('advance')).toEqual([])
+    await Promise.all(kept)
+    expect(world.eventsOf('advance')).toMatchObject([
+      { outcome: 'failed', reason: expect.stringContaining('60000 ms') },
+    ])
+    expect(kept).toHaveLength(1)
+    expect(world.clock.sleeping).toBe(0)
+    // The lease is free again.
+    expect(await ensure(world, { buildTags: ['current'], isCurrent }, true)).toMatchObject({ action: 'built' })
+    expect(world.api.buildOf(STALE)).toBeDefined()
   })
 
   test('somebody else made and tagged, no tag is moved again', async () => {
@@ -71,6 +96,7 @@ describe('after a build', () => {
     const world = new World()
     world.api.seed(REF, 'building')
     await world.start(named({ buildTags: ['current'] }))
+    await settleBackgroundBuilds()
     expect(world.api.buildOf(STALE)?.id).toBe(world.api.buildOf(REF)?.id)
   })
 })
@@ -198,12 +224,50 @@ describe('ensureTemplate', () => {
     expect(await rejection(ensure(world, { buildTags: ['current'] }))).toMatchObject({ code: 'PLATFORM' })
   })
 
+  test.each<[string, () => Promise<boolean>]>([
+    ['rejects', isUnreachable],
+    [
+      'throws',
+      () => {
+        throw new Error('head unreachable')
+      },
+    ],
+  ])('rejects with a typed error where isCurrent %s', async (_how, broken) => {
+    const world = new World()
+    const error = await rejection(ensure(world, { buildTags: ['current'], isCurrent: broken }))
+    expect(error).toMatchObject({ code: 'INVALID_SPEC', cause: { message: 'head unreachable' } })
+  })
+
+  test('ends with a typed error where isCurrent hangs', async () => {
+    const world = new World()
+    const error = await rejection(ensure(world, { buildTags: ['current'], isCurrent: hangs }))
+    expect(error).toMatchObject({ code: 'REQUEST_TIMEOUT' })
+    expect(world.clock.sleeping).toBe(0)
+  })
+
+  test('looks again where one look is answered with an error', async () => {
+    const world = new World()
+    world.api.fault = failing('status', () => problem('SERVICE_BUSY'), 2)
+    expect(await ensure(world)).toMatchObject({ action: 'built' })
+  })
+
   test('refuses a name of another account and content that may not be used', async () => {
     const world = new World()
     world.api.foreign.add(REF)
     expect(await rejection(ensure(world))).toMatchObject({ code: 'TEMPLATE_FOREIGN' })
     const refused = { code: 'ACCESS_DENIED', message: 'the host answered 403' }
-    expect(await rejection(ensure(world, { refused }))).toMatchObject({ code: 'ACCESS_REFUSED' })
+    expect(await rejection(ensure(world, { refused }))).toMatchObject({
+      code: 'ACCESS_REFUSED',
+      message: expect.stringContaining('(ACCESS_DENIED): the host answered 403'),
+      hint: expect.stringContaining('credentials'),
+      attempts: [{ rung: 'exact', ref: REF, outcome: 'refused', code: 'ACCESS_DENIED' }],
+    })
+    const told = world.events.slice(-3)
+    expect(told).toMatchObject([
+      { type: 'rung', outcome: 'refused', code: 'ACCESS_DENIED' },
+      { type: 'warning', code: 'ACCESS_DENIED' },
+      { type: 'resolution-end', outcome: 'failed', code: 'ACCESS_REFUSED' },
+    ])
     expect(world.api.count('requestBuild')).toBe(0)
   })
 

@@ -64,10 +64,34 @@ describe('before anything is started', () => {
     ['abandoned: start', running(false, true), { do: 'start' }],
     ['failed some time ago: start', broken(false), { do: 'start' }],
     ['failed lately: leave it', broken(true), { do: 'fail', failure: { code: 'BUILD_BACKOFF' } }],
-    ['cannot look: fail, since starting could kill another', refused('look', 'NETWORK'), { do: 'fail' }],
   ])('%s', (_state, event, step) => {
     expect(lastFor([claimed, event])).toMatchObject(step)
   })
+
+  test('cannot look: look again after a rest, and never start without, since that could kill another', () => {
+    const blind = refused('look', 'NETWORK')
+    const steps = stepsFor([claimed, blind, paused, claimed, blind, paused, claimed, blind])
+    expect(steps).toMatchObject([
+      { do: 'look' },
+      { do: 'pause', failures: 1 },
+      { do: 'claim' },
+      { do: 'look' },
+      { do: 'pause', failures: 2 },
+      { do: 'claim' },
+      { do: 'look' },
+      { do: 'fail', failure: { code: 'NETWORK' }, isBlind: true },
+    ])
+    expect(lastFor([claimed, blind, paused, claimed, none])).toEqual({ do: 'start' })
+    // Only those in a row count.
+    expect(lastFor([claimed, blind, paused, claimed, running(false), blind, blind])).toMatchObject({ do: 'pause' })
+  })
+
+  test.each(['AUTHENTICATION', 'FORBIDDEN', 'QUOTA_EXCEEDED', 'RATE_LIMITED', 'BAD_REQUEST'] as const)(
+    'a look that is answered with %s is not repeated',
+    (code) => {
+      expect(lastFor([claimed, refused('look', code)])).toMatchObject({ do: 'fail', isBlind: true })
+    },
+  )
 
   test.each<[string, BuildEvent]>([
     ['nothing there', none],
@@ -87,6 +111,30 @@ describe('before anything is started', () => {
       do: 'start',
     })
     expect(lastFor([taken, left])).toEqual({ do: 'pause', failures: 0 })
+  })
+
+  test.each(['UPLOAD_FAILED', 'SERVICE_BUSY', 'PLATFORM', 'NETWORK', 'REQUEST_TIMEOUT'] as const)(
+    'ours, and neither its files nor its start arrived (%s): that same build is started again, never awaited',
+    (code) => {
+      const round = [refused('start', code), running(true, true), paused, claimed, running(true, true)]
+      expect(stepsFor([claimed, none, ...round]).slice(2)).toMatchObject([
+        { do: 'look' },
+        { do: 'pause', failures: 1 },
+        { do: 'claim' },
+        { do: 'look' },
+        { do: 'start', registered: build },
+      ])
+      const last = refused('start', code)
+      expect(lastFor([claimed, none, ...round, ...round, last, running(true, true)])).toMatchObject({
+        do: 'fail',
+        failure: { code },
+      })
+    },
+  )
+
+  test('ours, and its start was refused for what it is: another one is requested', () => {
+    const events = [refused('start', 'BAD_REQUEST'), running(true, true), paused, claimed, running(true, true)]
+    expect(lastFor([claimed, none, ...events])).toEqual({ do: 'start' })
   })
 
   test('an account that may not start a build is not asked again', () => {
@@ -173,7 +221,7 @@ describe('a build', () => {
 })
 
 describe('a refusal', () => {
-  test.each(['AUTHENTICATION', 'QUOTA_EXCEEDED', 'RATE_LIMITED', 'UPLOAD_FAILED'] as const)('%s ends it', (code) => {
+  test.each(['AUTHENTICATION', 'QUOTA_EXCEEDED', 'RATE_LIMITED', 'INVALID_SPEC'] as const)('%s ends it', (code) => {
     expect(lastFor([refused('request', code)])).toMatchObject({ do: 'fail', failure: { code } })
   })
 

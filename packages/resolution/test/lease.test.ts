@@ -195,6 +195,7 @@ describe('moving tags', () => {
       return true
     }
     await start(world, createMemoryLease(world.clock), { buildTags: ['current'], isCurrent })
+    await settleBackgroundBuilds()
     expect(world.api.count('assignTags')).toBe(0)
     expect(world.eventsOf('advance')).toMatchObject([{ outcome: 'failed' }])
   })

@@ -1,7 +1,7 @@
 import { planTemplate, type TemplatePlan, type TemplateSpec } from '@warmbox/resolution'
 import { Template, type TemplateBuilder } from 'e2b'
 import { describe, expect, test } from 'vitest'
-import { problem } from './support/fake-platform.ts'
+import { failing, problem } from './support/fake-platform.ts'
 import { defaultRef, named, REF, rejection, STALE, World } from './support/world.ts'
 
 const READ_ONLY = new Set(['status', 'tags', 'templateId', 'buildProgress'])
@@ -137,6 +137,29 @@ describe('a plan', () => {
     expect(await unpinned(Template().fromImage(`node${digest}`), 'repo:unpinned')).toEqual([
       { kind: 'head', name: 'repo:unpinned' },
     ])
+  })
+
+  test.each(['PLATFORM', 'QUOTA_EXCEEDED', 'RATE_LIMITED'] as const)(
+    'what %s hides is not said to be ready',
+    async (code) => {
+      const world = new World()
+      world.api.fault = failing('status', () => problem(code))
+      expect(await rejection(planIn(world, named()))).toMatchObject({ code })
+      expect(await rejection(planIn(world, 'mine:v1'))).toMatchObject({ code })
+    },
+  )
+
+  test('looks again where one look is answered with an error', async () => {
+    const world = new World()
+    world.api.fault = failing('status', () => problem('SERVICE_BUSY'), 1)
+    expect(await planIn(world, named())).toMatchObject({ ready: false, rung: 'built' })
+  })
+
+  test('of a COPY step that has no source: goes lower, as the session does', async () => {
+    const template = Template().fromBaseImage().copy('there-is-no-such-file', '/x')
+    const plan = await planIn(new World(), named({ template }))
+    expect(plan).toMatchObject({ rung: 'default', wouldBuild: defaultRef() })
+    expect(plan.missed[1]?.reason).toMatch(/no files found/i)
   })
 
   test('a refused key is no plan', async () => {

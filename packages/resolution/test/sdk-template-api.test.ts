@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bootFromSpec, createTemplateApi, type ResolutionErrorCode } from '@warmbox/resolution'
+import { bootFromSpec, createTemplateApi, type ResolutionErrorCode, settleBackgroundBuilds } from '@warmbox/resolution'
 import { Template, type TemplateBuilder } from 'e2b'
 import { http, HttpResponse, passthrough } from 'msw'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
@@ -58,16 +58,35 @@ const REQUEST = '/v3/templates'
 const START = '/v2/templates/:template/builds/:build'
 const ASSIGN = '/templates/tags'
 const TEMPLATE = '/templates/:template'
+const SANDBOXES = '/v2/sandboxes'
 
 describe('status', () => {
   test.each([
     [200, 'ready'],
     [404, 'missing'],
-    [403, 'foreign'],
   ] as const)('%i is %s', async (status, expected) => {
     answer('get', ALIAS, json(status, { templateID: 'abc', public: false }))
     expect(await api.status('name:sha-1')).toBe(expected)
     expect(seen).toEqual([{ call: 'GET /templates/aliases/name%3Asha-1', body: undefined, apiKey: connection.apiKey }])
+  })
+
+  test('403 is a name of another account, where this one may ask for what is its own', async () => {
+    answer('get', ALIAS, problemOf(403))
+    answer('get', SANDBOXES, json(200, []))
+    expect(await api.status('name:sha-1')).toBe('foreign')
+    expect(seen.map(({ call }) => call)).toEqual(['GET /templates/aliases/name%3Asha-1', 'GET /v2/sandboxes?limit=1'])
+  })
+
+  test('403 is an account that is shut out, where that is answered with 403 too', async () => {
+    answer('get', ALIAS, problemOf(403))
+    answer('get', SANDBOXES, problemOf(403))
+    expect(await rejection(api.status('name:sha-1'))).toMatchObject({ code: 'FORBIDDEN', status: 403 })
+  })
+
+  test('403 is a name of another account as well where that cannot be asked', async () => {
+    answer('get', ALIAS, problemOf(403))
+    answer('get', SANDBOXES, problemOf(500))
+    expect(await api.status('name:sha-1')).toBe('foreign')
   })
 
   test('a bare name is asked as its default tag', async () => {
@@ -261,8 +280,9 @@ describe('a build', () => {
     answer('post', REQUEST, requested)
     answer('get', '/templates/:template/files/:hash', json(201, { present: true }))
     answer('post', START, empty(202))
-    await api.requestBuild({ ...requestOf(template), skipCache: true })
-    await api.requestBuild(requestOf(template))
+    for (const request of [{ ...requestOf(template), skipCache: true }, requestOf(template)]) {
+      await api.startBuild(await api.requestBuild(request), request)
+    }
     const starts = seen.filter(({ call }) => call.startsWith('POST /v2/templates'))
     expect(starts.map(({ body }) => body)).toMatchObject([{ force: true }, { force: false }])
   })
@@ -282,7 +302,69 @@ describe('a build', () => {
     const { template } = await copyingTemplate()
     answer('post', REQUEST, requested)
     answer('get', '/templates/:template/files/:hash', problemOf(404))
-    expect(await rejection(api.requestBuild(requestOf(template)))).toMatchObject({ code: 'UPLOAD_FAILED' })
+    const request = requestOf(template)
+    const build = await api.requestBuild(request)
+    expect(build).toEqual(handle)
+    expect(await rejection(api.startBuild(build, request))).toMatchObject({ code: 'UPLOAD_FAILED' })
+  })
+
+  test('with COPY steps whose upload fails: the same build can be uploaded and started again', async () => {
+    const { template, uploadUrl, uploads } = await copyingTemplate()
+    answer('post', REQUEST, requested)
+    answer('post', START, empty(202))
+    let links = 0
+    answer('get', '/templates/:template/files/:hash', () => {
+      links += 1
+      return links === 1 ? problemOf(503)() : json(201, { present: false, url: uploadUrl })()
+    })
+    network.use(http.put(uploadUrl, () => passthrough()))
+    const request = requestOf(template)
+    const build = await api.requestBuild(request)
+    expect(await rejection(api.startBuild(build, request))).toMatchObject({ code: 'SERVICE_BUSY' })
+    await api.startBuild(build, request)
+    expect(uploads).toHaveLength(1)
+    const posts = seen.map(({ call }) => call).filter((call) => call.startsWith('POST'))
+    expect(posts).toEqual(['POST /v3/templates', `POST /v2/templates/abc/builds/${BUILD_ID}`])
+  })
+
+  test('with COPY steps sends nothing before it is started, and ends with its signal', async () => {
+    const { template } = await copyingTemplate()
+    answer('post', REQUEST, requested)
+    const unwanted = new AbortController()
+    const request = requestOf(template)
+    const build = await api.requestBuild(request, unwanted.signal)
+    const started = rejection(api.startBuild(build, request))
+    unwanted.abort(new Error('not wanted'))
+    expect(await started).toMatchObject({ message: 'not wanted' })
+    expect(seen.map(({ call }) => call).filter((call) => !call.includes('/files/'))).toEqual(['POST /v3/templates'])
+  })
+
+  test('with a COPY step that has no source: refused before it is requested', async () => {
+    const { directory } = await copyingTemplate()
+    const template = Template({ fileContextPath: directory }).fromBaseImage().copy('gone.txt', '/app/')
+    const error = await rejection(api.requestBuild(requestOf(template)))
+    expect(error).toMatchObject({ code: 'INVALID_SPEC', message: expect.stringMatching(/no files found/i) })
+    expect(error).toMatchObject({ hint: expect.stringContaining('COPY') })
+    expect(seen).toEqual([])
+  })
+
+  test('with files that its builder makes when it is built: they are looked for only then', async () => {
+    const { directory } = await copyingTemplate()
+    answer('post', REQUEST, requested)
+    answer('get', '/templates/:template/files/:hash', json(201, { present: true }))
+    answer('post', START, empty(202))
+    const template = Template({ fileContextPath: directory }).fromBaseImage().copy('made.txt', '/app/')
+    const build: unknown = Reflect.get(template, 'build')
+    if (typeof build !== 'function') throw new TypeError('The SDK has changed')
+    Object.defineProperty(template, 'build', {
+      value: async (...given: readonly unknown[]): Promise<void> => {
+        await writeFile(join(directory, 'made.txt'), 'made')
+        await Reflect.apply(build, template, given)
+      },
+    })
+    const request = requestOf(template)
+    await api.startBuild(await api.requestBuild(request), request)
+    expect(seen).toHaveLength(3)
   })
 })
 
@@ -303,6 +385,7 @@ test('a cold start from end to end: list, ask, look, request, look, start, follo
     boot: async (ref) => `booted ${ref}`,
   })
   expect(result).toMatchObject({ value: 'booted name:sha-1', rung: 'built' })
+  await settleBackgroundBuilds()
   const status = `GET /templates/abc/builds/${BUILD_ID}/status?logsOffset=0`
   expect(seen.map(({ call }) => call)).toEqual([
     'GET /templates/name/tags',
@@ -378,5 +461,5 @@ async function copyingTemplate() {
   const address = server.address()
   const port = typeof address === 'object' ? address?.port : undefined
   const template = Template({ fileContextPath: directory }).fromBaseImage().copy('note.txt', '/app/')
-  return { template, uploads, uploadUrl: `http://127.0.0.1:${port}/upload` }
+  return { directory, template, uploads, uploadUrl: `http://127.0.0.1:${port}/upload` }
 }

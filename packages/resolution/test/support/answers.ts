@@ -63,6 +63,7 @@ export const ANSWERS = {
     platform('NETWORK'),
     platform('RATE_LIMITED', 'limits'),
     platform('AUTHENTICATION', 'ends'),
+    platform('FORBIDDEN', 'ends'),
   ],
   requestBuild: [
     give('accepted', undefined),
@@ -72,7 +73,12 @@ export const ANSWERS = {
     platform('QUOTA_EXCEEDED', 'limits'),
     platform('AUTHENTICATION', 'ends'),
   ],
-  startBuild: [give('started', undefined), platform('BAD_REQUEST'), platform('SERVICE_BUSY')],
+  startBuild: [
+    give('started', undefined),
+    platform('BAD_REQUEST'),
+    platform('UPLOAD_FAILED'),
+    platform('SERVICE_BUSY'),
+  ],
   buildProgress: [
     give('ready', progress('ready')),
     give('building for ever', progress('building')),
