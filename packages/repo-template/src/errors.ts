@@ -15,6 +15,7 @@ import { WarmboxError, type WarmboxErrorOptions } from '@warmbox/identity'
  * - `UPLOAD_UNSUPPORTED`: with `source: 'upload'`, an e2b SDK that leaves no room for it.
  * - `SANDBOX_UNSUPPORTED`: the sandbox has no `executeCommand`.
  * - `CHECKOUT_FOREIGN`: the directory to sync holds a checkout of another repository.
+ * - `SYNC_TIMEOUT`: a command or function of the sync did not end in time.
  * - `SYNC_FAILED`, `SETUP_FAILED`: a command of the sync, or of the setup, ended with a non-zero exit code.
  */
 export type RepoTemplateErrorCode =
@@ -33,6 +34,7 @@ export type RepoTemplateErrorCode =
   | 'UPLOAD_UNSUPPORTED'
   | 'SANDBOX_UNSUPPORTED'
   | 'CHECKOUT_FOREIGN'
+  | 'SYNC_TIMEOUT'
   | 'SYNC_FAILED'
   | 'SETUP_FAILED'
 

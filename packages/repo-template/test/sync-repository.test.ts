@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { syncRepository, type SyncableSandbox, type SyncOptions, type SyncResult } from '@warmbox/repo-template'
 import { needles, temporaryDirectory, widgets, type Widgets } from './support/fixtures.ts'
@@ -45,6 +46,33 @@ const git = async (path: string, ...args: string[]): Promise<string> => {
   return (await execute('git', ['-C', path, ...identity, ...args])).stdout.trim()
 }
 
+/** Two commits: one with a directory `packages`, and one where that is a file, `added.txt` one too, `new` a directory. */
+const commitKinds = `
+  commit() { git -c user.name=Someone -c user.email=someone@localhost commit-tree "$(git mktree)" -m Kinds; }
+  blob=$(echo theirs | git hash-object -w --stdin)
+  tree=$(printf '100644 blob %s\\tfile\\n' "$blob" | git mktree)
+  git update-ref refs/heads/base "$(printf '040000 tree %s\\tpackages\\n' "$tree" | commit)"
+  kinds=$(printf '100644 blob %s\\tadded.txt\\n040000 tree %s\\tnew\\n100644 blob %s\\tpackages\\n' "$blob" "$tree" "$blob" | commit)
+  git update-ref refs/heads/kinds "$kinds"`
+
+const never = () => new Promise<never>(() => undefined)
+
+/** What a run that is aborted while it waits rejects with. */
+const closing = (run: (signal: AbortSignal) => Promise<unknown>): Promise<unknown> => {
+  const controller = new AbortController()
+  const running = run(controller.signal)
+  controller.abort(new Error('closing'))
+  return running.catch((error: unknown) => error)
+}
+
+const execCommand = async (
+  sandbox: SyncableSandbox,
+  ...[command, args, options]: Parameters<NonNullable<SyncableSandbox['executeCommand']>>
+) => {
+  const result = await sandbox.executeCommand?.(command, args, options)
+  return result ?? { exitCode: 1, stdout: '', stderr: '', success: false }
+}
+
 let at: Scene
 beforeEach(async () => {
   at = await scene()
@@ -61,6 +89,7 @@ describe('a cold sandbox', () => {
       cold: true,
       path: at.path,
       kept: undefined,
+      setAside: undefined,
       changed: [],
     })
     expect(await git(at.path, 'rev-parse', 'HEAD')).toBe(at.sha)
@@ -72,9 +101,25 @@ describe('a cold sandbox', () => {
     await mkdir(join(at.path, '.git', 'objects'), { recursive: true })
     await writeFile(join(at.path, '.git', 'HEAD'), 'ref: refs/heads/main\n')
     await writeFile(join(at.path, 'notes.txt'), 'mine')
-    expect(await at.sync()).toMatchObject({ cold: true, to: at.sha })
-    const aside = (await readdir(join(at.path, '..'))).find((name) => name.startsWith('widgets.before-sync.'))
-    expect(await readFile(join(at.path, '..', aside ?? '', 'widgets', 'notes.txt'), 'utf8')).toBe('mine')
+    const { setAside, ...result } = await at.sync()
+    expect(result).toMatchObject({ cold: true, to: at.sha })
+    expect(await readFile(join(setAside ?? '', 'notes.txt'), 'utf8')).toBe('mine')
+  })
+
+  test('is cloned once by two syncs, of one sandbox or of two that share a machine, and nothing else stays', async () => {
+    const other: SyncableSandbox = {
+      executeCommand: (command, args, options) => execCommand(at.sandbox, command, args, options),
+    }
+    const syncOther = () =>
+      syncRepository(other, {
+        getRepositoryAccess: () => Promise.resolve(at.access),
+        certificateAuthority: at.server.certificateAuthority,
+        workingDirectory: at.path,
+      })
+    const results = await Promise.all([at.sync({ setupCommand: [] }), at.sync({ setupCommand: [] }), syncOther()])
+    expect(results.map(({ to }) => to)).toEqual([at.sha, at.sha, at.sha])
+    expect(results.filter(({ cold }) => cold)).toHaveLength(1)
+    expect(await readdir(join(at.path, '..'))).toEqual(['authority.pem', 'widgets'])
   })
 
   test('keeps nothing of a clone that failed, and the next try succeeds', async () => {
@@ -188,6 +233,43 @@ describe('work in the sandbox', () => {
     await expect(at.sync()).rejects.toMatchObject({ code: 'SYNC_FAILED' })
   })
 
+  test.each([
+    ['staged and reverted', 'echo mine > README.md; git add README.md; git restore --source=HEAD README.md'],
+    ['in a file assumed unchanged', 'git update-index --assume-unchanged README.md; echo mine > README.md'],
+    ['in a file skipped', 'git update-index --skip-worktree README.md; echo mine > README.md'],
+  ])('%s is a change', async (_title, script) => {
+    await execute('bash', ['-ec', script], { cwd: at.path })
+    await expectKept('changes', ['README.md'])
+    const { stdout } = await execute('bash', ['-c', 'git show :README.md; cat README.md'], { cwd: at.path })
+    expect(stdout).toContain('mine\n')
+  })
+
+  test.each([
+    ['in an ignored directory where a file comes', 'mkdir added.txt; echo mine > added.txt/mine', 'added.txt/mine'],
+    ['in an ignored file where a directory comes', 'echo mine > new', 'new'],
+    ['in an ignored file of a directory that becomes a file', 'echo mine > packages/mine', 'packages/mine'],
+  ])('%s is in the way', async (_title, script, file) => {
+    await execute('bash', ['-ec', commitKinds], { cwd: at.repository.path })
+    expect(await at.sync({ branch: 'base', setupCommand: [] })).toMatchObject({ kept: undefined })
+    await execute('bash', ['-ec', `printf '%s\\n' added.txt new mine > .git/info/exclude; ${script}`], { cwd: at.path })
+    expect(await at.sync({ branch: 'kinds' })).toMatchObject({ kept: 'untracked' })
+    expect(await readFile(join(at.path, file), 'utf8')).toBe('mine\n')
+  })
+
+  test('on a branch without commits of its own is on a branch', async () => {
+    await git(at.path, 'switch', '--create', 'work')
+    expect(await at.sync()).toMatchObject({ from: at.sha, to: at.sha, head, kept: 'branch' })
+  })
+
+  test('committed and contained in the new head is not in the way', async () => {
+    await git(at.path, 'commit', '--allow-empty', '--message', 'Mine')
+    const mine = await git(at.path, 'rev-parse', 'HEAD')
+    await at.repository.git('fetch', '--quiet', at.path, mine)
+    await at.repository.git('update-ref', 'refs/heads/main', mine)
+    const further = await at.repository.commit({ 'README.md': 'further\n' })
+    expect(await at.sync()).toMatchObject({ from: mine, to: further, kept: undefined })
+  })
+
   test('on a branch does too', async () => {
     await git(at.path, 'switch', '--create', 'work')
     await writeFile(join(at.path, 'mine.txt'), 'mine\n')
@@ -202,6 +284,116 @@ describe('work in the sandbox', () => {
     await git(at.path, 'commit', '--allow-empty', '--message', 'Mine')
     const mine = await git(at.path, 'rev-parse', 'HEAD')
     expect(await at.sync()).toMatchObject({ from: mine, to: mine, kept: 'commits' })
+  })
+})
+
+describe('what somebody changed never counts as what setup did', () => {
+  test('after it was committed, pushed and gone on with', async () => {
+    await at.sync()
+    await git(at.path, 'commit', '--allow-empty', '--message', 'Mine')
+    await at.repository.git('fetch', '--quiet', at.path, 'HEAD')
+    await at.repository.git('update-ref', 'refs/heads/main', 'FETCH_HEAD')
+    await writeFile(join(at.path, 'README.md'), 'mine\n')
+    expect(await at.sync()).toMatchObject({ kept: undefined, changed: ['README.md'] })
+    await at.repository.commit({ 'elsewhere.txt': 'new\n' })
+    expect(await at.sync()).toMatchObject({ kept: 'changes', changed: ['README.md'] })
+    expect(await readFile(join(at.path, 'README.md'), 'utf8')).toBe('mine\n')
+  })
+
+  test('in a checkout of their own', async () => {
+    await execute('git', ['clone', '--quiet', `file://${at.repository.path}`, at.path])
+    await git(at.path, 'checkout', '--quiet', '--detach')
+    await writeFile(join(at.path, 'README.md'), 'mine\n')
+    await at.sync()
+    await at.repository.commit({ 'elsewhere.txt': 'new\n' })
+    expect(await at.sync()).toMatchObject({ kept: 'changes', changed: ['README.md'] })
+    expect(await readFile(join(at.path, 'README.md'), 'utf8')).toBe('mine\n')
+  })
+
+  test('where a staged lockfile had setup run over it', async () => {
+    await at.sync()
+    await writeFile(join(at.path, 'pnpm-lock.yaml'), 'mine\n')
+    await git(at.path, 'add', '--all')
+    expect(await at.sync({ setupCommand: 'echo setup >> README.md' })).toMatchObject({ reran: true })
+    await at.repository.commit({ 'elsewhere.txt': 'new\n' })
+    expect(await at.sync()).toMatchObject({ kept: 'changes', changed: ['README.md', 'pnpm-lock.yaml'] })
+    expect(await git(at.path, 'show', ':pnpm-lock.yaml')).toBe('mine')
+  })
+
+  test('staged over what setup changed; what a failed setup changed is its own, and kept when undone', async () => {
+    await expect(at.sync({ setupCommand: 'echo setup >> README.md; exit 3' })).rejects.toMatchObject({
+      code: 'SETUP_FAILED',
+    })
+    await writeFile(join(at.path, 'pnpm-lock.yaml'), 'mine\n')
+    await git(at.path, 'add', 'pnpm-lock.yaml')
+    await git(at.path, 'restore', '--source=HEAD', '--worktree', 'pnpm-lock.yaml')
+    await at.repository.commit({ 'elsewhere.txt': 'new\n' })
+    expect(await at.sync()).toMatchObject({ kept: 'changes' })
+    expect(await git(at.path, 'show', ':pnpm-lock.yaml')).toBe('mine')
+    await git(at.path, 'reset', '--quiet', '--', 'pnpm-lock.yaml')
+    expect(await at.sync()).toMatchObject({ kept: undefined, reran: true })
+    expect(await readFile(join(at.path, 'README.md'), 'utf8')).toBe('widgets\n')
+    expect(await git(at.path, 'show', 'refs/warmbox-undone:README.md')).toBe('widgets\nsetup')
+  })
+})
+
+describe('whatever happens in a checkout', () => {
+  const steps = {
+    edit: (text: string) => `echo ${text} >> README.md`,
+    stage: (text: string) => `echo ${text} >> README.md; git add README.md`,
+    unstage: (text: string) => `echo ${text} >> README.md; git add README.md; git restore --source=HEAD README.md`,
+    commit: (text: string) => `echo ${text} > mine.txt; git add mine.txt; git commit --quiet --message ${text}`,
+    untracked: (text: string) => `mkdir -p loose; echo ${text} > loose/${text}`,
+    ignored: (text: string) => `echo ignored > .git/info/exclude; mkdir -p ignored; echo ${text} > ignored/${text}`,
+    hide: (text: string) => `git update-index --assume-unchanged README.md; echo ${text} >> README.md`,
+  } as const
+  /** Everything that can still be found: files, the index, what any ref leads to. */
+  const everything = `
+    find . -name .git -prune -o -type f -print0 | xargs -0 cat
+    git ls-files | while read -r file; do git show ":$file"; done
+    git rev-list HEAD --all | while read -r commit; do git ls-tree -r --name-only "$commit" | while read -r file; do git show "$commit:$file"; done; done`
+  const identity = 'export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b'
+  const names = Object.keys(steps).filter((name): name is keyof typeof steps => name in steps)
+
+  test('nothing anybody wrote is lost', { timeout: 300_000 }, async () => {
+    const ending = ['head', 'sync', 'head', 'sync'] as const
+    const move = fc.constantFrom('sync' as const, 'head' as const, 'lockfile' as const)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.oneof(fc.constantFrom(...names), move, move), { minLength: 3, maxLength: 7 }),
+        async (actions) => {
+          const path = join(await temporaryDirectory(), 'widgets')
+          const setupCommand = 'echo setup >> pnpm-lock.yaml; echo setup >> README.md'
+          const sync = () => at.sync({ workingDirectory: path, setupCommand })
+          await sync()
+          const written: string[] = []
+          const lost: string[] = []
+          const found = async () => {
+            const { stdout } = await execute('bash', ['-c', everything], { cwd: path })
+            return written.filter((text) => stdout.includes(text))
+          }
+          for (const [index, action] of [...actions, ...ending].entries()) {
+            if (action === 'sync') {
+              const before = await found()
+              await sync()
+              const after = await found()
+              lost.push(...before.filter((text) => !after.includes(text)))
+            } else if (action === 'head' || action === 'lockfile') {
+              const files =
+                action === 'head'
+                  ? { 'README.md': `${index}\n`, 'loose/x': 'x', 'ignored/x': 'x' }
+                  : { 'pnpm-lock.yaml': `${index}\n` }
+              await at.repository.commit(files)
+            } else {
+              await execute('bash', ['-ec', `${identity}; ${steps[action](`work-${index}-`)}`], { cwd: path })
+              written.push(`work-${index}-`)
+            }
+          }
+          expect(lost).toEqual([])
+        },
+      ),
+      { numRuns: 4, endOnFailure: true },
+    )
   })
 })
 
@@ -233,8 +425,7 @@ describe('the credential', () => {
     const spying: SyncableSandbox = {
       executeCommand: async (command, args, options) => {
         seen.push(options?.env)
-        const result = await at.sandbox.executeCommand?.(command, args, options)
-        return result ?? { exitCode: 1, stdout: '', stderr: '', success: false }
+        return execCommand(at.sandbox, command, args, options)
       },
     }
     await at.repository.commit({ 'pnpm-lock.yaml': 'changed\n' })
@@ -249,7 +440,27 @@ describe('the credential', () => {
   })
 })
 
+describe('ends', () => {
+  test('with its signal or its time, whatever the sandbox or a function of the options makes of them', async () => {
+    const given = { getRepositoryAccess: () => Promise.resolve(at.access), sha: at.sha }
+    const silent: SyncableSandbox = { executeCommand: never }
+    const timeout = { code: 'SYNC_TIMEOUT' }
+    await expect(syncRepository(silent, { ...given, timeoutMs: 50 })).rejects.toMatchObject(timeout)
+    await expect(at.sync({ sha: at.sha, buildEnv: never, timeoutMs: 50 })).rejects.toMatchObject(timeout)
+    await expect(at.sync({ getRepositoryAccess: never, timeoutMs: 50 })).rejects.toMatchObject(timeout)
+    expect(await closing((signal) => syncRepository(silent, { ...given, signal }))).toEqual(new Error('closing'))
+    expect(await closing((signal) => at.sync({ sha: at.sha, buildEnv: never, signal }))).toEqual(new Error('closing'))
+  })
+})
+
 describe('is refused', () => {
+  test('without a sandbox', async () => {
+    const nothing: { sandbox?: SyncableSandbox } = {}
+    // @ts-expect-error Callers without types do this.
+    const synced = syncRepository(nothing.sandbox, { getRepositoryAccess: undefined })
+    await expect(synced).rejects.toMatchObject({ code: 'SANDBOX_UNSUPPORTED' })
+  })
+
   test('without a repository, with revoked access, with no answer, over a sandbox that runs nothing', async () => {
     await expect(at.sync({ getRepositoryAccess: undefined })).rejects.toMatchObject({ code: 'NO_REPOSITORY' })
     at.server.setToken('another')

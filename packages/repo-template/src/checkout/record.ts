@@ -1,4 +1,5 @@
 import { quoteShell } from '@warmbox/resolution'
+import { measureLines } from './measure.ts'
 
 /** What a checkout was made from and for. Holds no secret. Baked into the image and kept up to date by a sync. */
 export interface CheckoutRecord {
@@ -11,7 +12,10 @@ export interface CheckoutRecord {
   readonly sha: string
   /** Hash over the lockfiles setup last ran with; empty where it never did. */
   readonly lockfiles: string
-  /** Hash over what differs in tracked files from the commit, which right after setup is what setup changed. */
+  /**
+   * Hash over how tracked files and index differed from the commit when nobody but a checkout and setup had changed them.
+   * Empty where that was never seen. Whatever hashes to something else is somebody's work.
+   */
   readonly worktree: string
   /** Last clone or checkout, ISO 8601 in UTC. */
   readonly clonedAt: string
@@ -25,76 +29,61 @@ export const RECORD_IN_GIT = 'warmbox.json'
 /** Where an image says what it is, for people and tools. */
 export const TEMPLATE_RECORD = '/home/user/.warmbox/template.json'
 
-const lockfiles = [
-  'package-lock.json',
-  'npm-shrinkwrap.json',
-  'pnpm-lock.yaml',
-  'yarn.lock',
-  'bun.lock',
-  'bun.lockb',
-  'deno.lock',
-  'Cargo.lock',
-  'go.sum',
-  'poetry.lock',
-  'uv.lock',
-  'pdm.lock',
-  'Pipfile.lock',
-  'requirements*.txt',
-  'Gemfile.lock',
-  'composer.lock',
-  'mix.lock',
-  'pubspec.lock',
-  'Package.resolved',
-  'Podfile.lock',
-  'gradle.lockfile',
-  'packages.lock.json',
-  'flake.lock',
-  'conda-lock.yml',
-  'pixi.lock',
+/** Lines that set `warmbox_known`, the commit of the record there is, and `warmbox_baked`, its `worktree`; else empty. */
+export const knownLines: readonly string[] = [
+  'warmbox_recorded() {',
+  `  sed -n 's/^{"version":1,.*"'"$1"'":"\\([0-9a-f]*\\)".*}$/\\1/p' -- "$(git rev-parse --absolute-git-dir)/${RECORD_IN_GIT}" 2>/dev/null || true`,
+  '}',
+  'warmbox_known="$(warmbox_recorded sha)"',
+  'warmbox_baked="$(warmbox_recorded worktree)"',
 ]
-
-/** Counted where a repository commits no lockfile at all: then they are all that says what gets installed. */
-const manifests = [
-  'package.json',
-  'pyproject.toml',
-  'setup.py',
-  'Cargo.toml',
-  'go.mod',
-  'Gemfile',
-  'composer.json',
-  'mix.exs',
-  'pubspec.yaml',
-]
-
-const anywhere = (names: readonly string[]): string => names.map((name) => quoteShell(`:(glob)**/${name}`)).join(' ')
 
 /**
- * Lines that set `warmbox_lockfiles` and `warmbox_worktree` for the checkout in the current directory. The ids git
- * already has are hashed, not the files.
+ * Runs lines that change the checkout for us, such as setup, and sets `warmbox_baked` to what the record shall say of
+ * its work tree. What they left is theirs only where nothing of anybody else's was there before; otherwise what was
+ * known stays, and everything that differs from it is somebody's work.
  */
-export const measureLines: readonly string[] = [
-  `warmbox_inputs="$(git ls-files --stage -- ${anywhere(lockfiles)})"`,
-  `[ -n "$warmbox_inputs" ] || warmbox_inputs="$(git ls-files --stage -- ${anywhere(manifests)})"`,
-  'warmbox_lockfiles="$(printf %s "$warmbox_inputs" | git hash-object --stdin)"',
-  'warmbox_worktree="$(git -c core.fsmonitor=false diff --no-ext-diff --no-textconv --binary HEAD | git hash-object --stdin)"',
+export const attributed = (lines: readonly string[]): readonly string[] => [
+  ...measureLines,
+  ...knownLines,
+  'warmbox_before="$(git rev-parse --verify HEAD)"',
+  'warmbox_ours=no',
+  'if [ "$warmbox_worktree" = "$warmbox_clean" ] || [ "$warmbox_worktree" = "$warmbox_baked" ]; then warmbox_ours=yes; fi',
+  ...lines,
+  'warmbox_look',
+  '[ "$warmbox_before" = "$(git rev-parse --verify HEAD)" ] || warmbox_ours=no',
+  'if [ "$warmbox_ours" = yes ]; then warmbox_baked="$warmbox_worktree"; fi',
 ]
 
 export interface RecordInputs {
   readonly repository: string
   readonly path: string
+  /** Instead of the commit checked out. */
+  readonly sha?: string
   /** Instead of the lockfiles of the checkout: those setup last ran with. */
   readonly lockfiles?: string
   /** Instead of now. */
   readonly builtAt?: string
 }
 
-/** Lines that write the record of the checkout in the current directory. */
-export const recordLines = ({ repository, path, lockfiles: baked, builtAt }: RecordInputs): readonly string[] => [
+/**
+ * Lines that write the record of the checkout in the current directory, which nobody has worked in: what differs in it
+ * counts as setup's.
+ */
+export const recordLines = (inputs: RecordInputs): readonly string[] => [
   ...measureLines,
+  ...writeRecordLines(inputs, '$warmbox_worktree'),
+]
+
+/** The same after {@link measureLines}, with the shell text of what counts as setup's. */
+export const writeRecordLines = (
+  { repository, path, sha, lockfiles: baked, builtAt }: RecordInputs,
+  worktree: '$warmbox_worktree' | '$warmbox_baked',
+): readonly string[] => [
   'warmbox_git_directory="$(git rev-parse --absolute-git-dir)"',
   `printf '{"version":1,"repository":%s,"path":%s,"sha":"%s","lockfiles":"%s","worktree":"%s","clonedAt":"%s","builtAt":"%s"}\\n' \\`,
   `  ${quoteShell(JSON.stringify(repository))} ${quoteShell(JSON.stringify(path))} \\`,
-  `  "$(git rev-parse --verify HEAD)" ${baked === undefined ? '"$warmbox_lockfiles"' : quoteShell(baked)} "$warmbox_worktree" \\`,
+  `  ${sha === undefined ? '"$(git rev-parse --verify HEAD)"' : quoteShell(sha)} ${baked === undefined ? '"$warmbox_lockfiles"' : quoteShell(baked)} "${worktree}" \\`,
   `  "$(date -u -r "$warmbox_git_directory/HEAD" +%Y-%m-%dT%H:%M:%SZ)" ${builtAt === undefined ? '"$(date -u +%Y-%m-%dT%H:%M:%SZ)"' : quoteShell(builtAt)} \\`,
   `  > "$warmbox_git_directory/${RECORD_IN_GIT}.new"`,
   `mv -f -- "$warmbox_git_directory/${RECORD_IN_GIT}.new" "$warmbox_git_directory/${RECORD_IN_GIT}"`,

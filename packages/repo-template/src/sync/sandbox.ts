@@ -1,4 +1,5 @@
 import { createRedactor, quoteShell } from '@warmbox/resolution'
+import { DeadlineError, withDeadline } from '../deadline.ts'
 import { RepoTemplateError, type RepoTemplateErrorCode } from '../errors.ts'
 
 /** What of a Mastra sandbox a sync needs; any provider's fits. */
@@ -26,7 +27,7 @@ export interface ScriptRun {
 }
 
 export interface ScriptRunner {
-  /** Standard output of the script. */
+  /** Standard output of the script. Ends with the signal and the time limit, whatever the sandbox makes of them. */
   run(script: ScriptRun): Promise<string>
 }
 
@@ -37,7 +38,7 @@ const tailLength = 2000
  * Runs scripts in a sandbox under `set -euo pipefail`. The script is the one argument of `bash -lc`; a provider that
  * joins command and arguments quotes it. Secrets travel in `env` and are masked in errors.
  *
- * @throws RepoTemplateError `SANDBOX_UNSUPPORTED` for a sandbox that cannot run commands.
+ * @throws RepoTemplateError `SANDBOX_UNSUPPORTED` for a sandbox that cannot run commands; `SYNC_TIMEOUT` from `run`.
  */
 export const scriptRunner = (
   sandbox: SyncableSandbox,
@@ -47,27 +48,55 @@ export const scriptRunner = (
     readonly signal: AbortSignal | undefined
   },
 ): ScriptRunner => {
-  if (sandbox.executeCommand === undefined) {
+  const execute = sandbox.executeCommand?.bind(sandbox)
+  if (execute === undefined) {
     throw new RepoTemplateError({ code: 'SANDBOX_UNSUPPORTED', message: 'The sandbox has no executeCommand' })
   }
   const redactor = createRedactor(options.secrets)
   return {
     async run({ code, name, lines, env }) {
-      options.signal?.throwIfAborted()
       const script = ['set -euo pipefail', ...lines].join('\n')
-      const result = await sandbox.executeCommand?.('bash', ['-lc', script], {
-        timeout: options.timeoutMs,
-        ...(env === undefined ? {} : { env: { ...env } }),
-        ...(options.signal === undefined ? {} : { abortSignal: options.signal }),
-      })
-      options.signal?.throwIfAborted()
-      if (result?.exitCode === 0) return result.stdout
-      const output = redactor.text(`${result?.stdout ?? ''}\n${result?.stderr ?? ''}`.trim()).slice(-tailLength)
+      const result = await inTime(name, options.timeoutMs, options.signal, (abortSignal) =>
+        execute('bash', ['-lc', script], {
+          timeout: options.timeoutMs,
+          abortSignal,
+          ...(env === undefined ? {} : { env: { ...env } }),
+        }),
+      )
+      if (result.exitCode === 0) return result.stdout
+      const output = redactor.text(`${result.stdout}\n${result.stderr}`.trim()).slice(-tailLength)
       throw new RepoTemplateError({
         code,
-        message: `${name} failed with exit code ${result?.exitCode ?? 'unknown'}${output === '' ? '' : `: ${output}`}`,
+        message: `${name} failed with exit code ${result.exitCode}${output === '' ? '' : `: ${output}`}`,
       })
     },
+  }
+}
+
+/**
+ * Work that ends with the signal's reason, or after `milliseconds`, also where it goes on.
+ *
+ * @throws RepoTemplateError `SYNC_TIMEOUT`
+ */
+export const inTime = async <T>(
+  name: string,
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> => {
+  try {
+    const result = await withDeadline(milliseconds, signal, work)
+    signal?.throwIfAborted()
+    return result
+  } catch (cause) {
+    if (signal?.aborted === true) throw signal.reason
+    if (!(cause instanceof DeadlineError)) throw cause
+    throw new RepoTemplateError({
+      code: 'SYNC_TIMEOUT',
+      message: `${name} did not end within ${milliseconds} ms`,
+      hint: 'timeoutMs says how long a single command may take.',
+      cause,
+    })
   }
 }
 

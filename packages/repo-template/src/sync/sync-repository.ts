@@ -1,13 +1,12 @@
 import { parseCloneUrl } from '@warmbox/identity'
 import { tell } from '@warmbox/resolution'
-import { plainValues } from '../build/build-environment.ts'
-import { type CheckoutRecord, parseRecord } from '../checkout/record.ts'
 import { RepoTemplateError } from '../errors.ts'
-import { findHead } from '../find-head.ts'
-import { assertBuildEnvNames, type RepoTemplateOptions, type ResolvedOptions, resolveOptions } from '../options.ts'
-import { acquireAccess, type RepositoryAccess, type Repository } from '../repository-access.ts'
+import { type RepoTemplateOptions, resolveOptions } from '../options.ts'
 import { timeoutOf } from '../timeout.ts'
-import { readFields, type ScriptRun, scriptRunner, type SyncableSandbox } from './sandbox.ts'
+import { type Checkout, readCheckout } from './checkout.ts'
+import { inTurn } from './in-turn.ts'
+import { requireAccess, requireBuildEnvironment, requireHead } from './requirements.ts'
+import { inTime, readFields, type ScriptRun, scriptRunner, type SyncableSandbox } from './sandbox.ts'
 import {
   cloneScript,
   fetchScript,
@@ -16,6 +15,7 @@ import {
   partsScript,
   recordScript,
   setupScript,
+  type SetupState,
   type SyncTarget,
 } from './scripts.ts'
 
@@ -29,7 +29,10 @@ export interface SyncEvent {
 
 /** The options of the template the sandbox was booted from, so that one object serves both. */
 export interface SyncOptions extends RepoTemplateOptions {
-  /** Longest single command, a clone or a setup command, in milliseconds. Default 10 minutes. */
+  /**
+   * Longest single command, a clone or a setup command, in milliseconds. Default 10 minutes. The functions among the
+   * options get as long.
+   */
   timeoutMs?: number | undefined
   /** Ends the sync with its reason. */
   signal?: AbortSignal | undefined
@@ -37,8 +40,10 @@ export interface SyncOptions extends RepoTemplateOptions {
 }
 
 /**
- * Why a checkout was left where it was. `changes`: tracked files differ from the commit. `commits`: there are commits of
- * its own. `branch`: somebody works on a branch. `untracked`: files git does not know, or ignores, are in the new commit's way.
+ * Why a checkout was left where it was. `changes`: tracked files differ from the commit, staged or not, also those git
+ * was told to assume unchanged; or a merge, a rebase and the like is under way. `commits`: there are commits that the
+ * wanted one does not contain, or is not known to. `branch`: somebody works on a branch. `untracked`: files git does not
+ * know, or ignores, are in the new commit's way.
  */
 export type KeptReason = 'changes' | 'commits' | 'branch' | 'untracked'
 
@@ -58,7 +63,12 @@ export interface SyncResult {
   /** Absolute directory of the checkout. */
   readonly path: string
   readonly kept: KeptReason | undefined
-  /** Tracked files that differed from the commit before the sync, what setup itself changed left out. */
+  /**
+   * Where the files now are that lay in `path` and were no checkout, such as an interrupted clone or somebody's
+   * directory: an absolute path next to it. `undefined` where there were none. Nobody removes it.
+   */
+  readonly setAside: string | undefined
+  /** Tracked files that differed from the commit before the sync, staged or not, what setup itself changed left out. */
   readonly changed: readonly string[]
 }
 
@@ -67,23 +77,29 @@ const DEFAULT_TIMEOUT_MS = 600_000
 /**
  * Brings the checkout of a running sandbox to the head (or to `branch`, `tag`, `pull`, `sha`): fetch and checkout where there is
  * one, a full clone where there is none. Setup runs only after a clone, or where the lockfiles are not those it
- * last ran with. Work in the sandbox is never thrown away: then nothing moves and `kept` says why.
+ * last ran with. Work in the sandbox is never thrown away: then nothing moves and `kept` says why. Only what setup
+ * changed in tracked files of a checkout nobody had worked in is undone to move, and kept as a commit under
+ * `refs/warmbox-undone`. Syncs of one sandbox come one after the other.
  *
  * Works over any Mastra sandbox with bash, git and base64. The credential is in the environment of the one command that
  * fetches, and stored nowhere.
  *
  * @throws RepoTemplateError `ACCESS_REFUSED`, `REF_MISSING`, `HEAD_UNREACHABLE`, `NO_REPOSITORY`, `SANDBOX_UNSUPPORTED`,
- * `CHECKOUT_FOREIGN`, `SYNC_FAILED` or `SETUP_FAILED`; IdentityError for malformed input; the signal's reason.
+ * `CHECKOUT_FOREIGN`, `SYNC_FAILED`, `SYNC_TIMEOUT` or `SETUP_FAILED`; IdentityError for malformed input; the signal's reason.
  */
 export const syncRepository = async (sandbox: SyncableSandbox, options: SyncOptions): Promise<SyncResult> => {
+  assertObject(sandbox, 'sandbox', 'SANDBOX_UNSUPPORTED')
+  assertObject(options, 'options', 'OPTION_TYPE')
   const { timeoutMs, signal, onEvent, ...templateOptions } = options
   const resolved = resolveOptions(templateOptions)
   const commandTimeout = timeoutOf(timeoutMs, 'timeoutMs', DEFAULT_TIMEOUT_MS)
   signal?.throwIfAborted()
-  const { access, repository } = await requireAccess(resolved, signal)
+  const { access, repository } = await inTime('getRepositoryAccess', commandTimeout, signal, (limit) =>
+    requireAccess(resolved, limit),
+  )
   const [head, environment] = await Promise.all([
-    requireHead(resolved, access, signal),
-    requireBuildEnvironment(resolved),
+    inTime('looking the head up', commandTimeout, signal, (limit) => requireHead(resolved, access, limit)),
+    inTime('buildEnv', commandTimeout, signal, () => requireBuildEnvironment(resolved)),
   ])
   const clone = parseCloneUrl(head.cloneUrl)
   const target: SyncTarget = {
@@ -94,10 +110,12 @@ export const syncRepository = async (sandbox: SyncableSandbox, options: SyncOpti
     sha: head.sha,
     credential: repository.credential,
     parts: { submodules: resolved.submodules, lfs: resolved.lfs },
+    // Less than the command has that waits, so that it is told why.
+    waitSeconds: Math.max(1, Math.floor(commandTimeout / 2000)),
   }
   const secrets = [...(repository.token === undefined ? [] : [repository.token]), ...Object.values(environment)]
   const runner = scriptRunner(sandbox, { secrets, timeoutMs: commandTimeout, signal })
-  const run = async (script: ScriptRun): Promise<ReadonlyMap<string, string>> => {
+  const run: Run = async (script) => {
     const started = performance.now()
     const fields = readFields(await runner.run(script))
     if (onEvent !== undefined) {
@@ -106,145 +124,107 @@ export const syncRepository = async (sandbox: SyncableSandbox, options: SyncOpti
     }
     return fields
   }
+  return inTurn(sandbox, signal, () => bringToHead(target, { commands: resolved.setupCommands, environment }, run))
+}
 
-  const checkout = readCheckout(await run(inspectScript(target.path)))
-  if (checkout?.record !== undefined && checkout.record.repository !== target.repository) {
-    throw new RepoTemplateError({
-      code: 'CHECKOUT_FOREIGN',
-      field: 'workingDirectory',
-      message: `${target.path} holds a checkout of another repository`,
-      hint: 'Give each repository of a sandbox a workingDirectory of its own.',
-    })
-  }
-  const moved = await bringToHead(target, checkout, run)
-  const record = checkout?.record
-  const cold = checkout === undefined
-  // Written last, the record tells of a sync that was interrupted in between too.
-  if (!cold && moved.kept === undefined && moved.to !== record?.sha && (resolved.submodules || resolved.lfs)) {
-    await run(partsScript(target))
-  }
-  const drift = !cold && moved.lockfiles !== record?.lockfiles
-  const reran = moved.kept === undefined && (cold || drift) && resolved.setupCommands.length > 0
-  if (reran) {
-    // Written before setup too: should it fail, the next sync knows where the checkout is and that setup is due.
-    await run(recordScript(target, { lockfiles: record?.lockfiles ?? '', builtAt: record?.builtAt ?? '' }))
-    for (const [index, command] of resolved.setupCommands.entries()) {
-      const name = `setup ${index + 1} of ${resolved.setupCommands.length}`
-      await run(setupScript(target.path, name, command, environment))
+type Run = (script: ScriptRun) => Promise<ReadonlyMap<string, string>>
+
+interface Setup {
+  readonly commands: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** What a record says of a setup that never ran, or is due. */
+const neverSetUp: SetupState = { lockfiles: '', builtAt: '' }
+
+const bringToHead = async (target: SyncTarget, setup: Setup, run: Run): Promise<SyncResult> => {
+  const look = async () => readCheckout(await run(inspectScript(target.path)), target)
+  let checkout = await look()
+  if (checkout === undefined) {
+    const cloned = await run(cloneScript(target, setup.commands.length === 0 ? {} : neverSetUp))
+    if (!cloned.has('present')) {
+      await runSetup(target, setup, neverSetUp, run)
+      return {
+        from: undefined,
+        to: target.sha,
+        head: target.sha,
+        drift: false,
+        reran: setup.commands.length > 0,
+        cold: true,
+        path: target.path,
+        kept: undefined,
+        setAside: cloned.get('aside'),
+        changed: [],
+      }
+    }
+    checkout = await look()
+    if (checkout === undefined) {
+      throw new RepoTemplateError({ code: 'SYNC_FAILED', message: `The checkout in ${target.path} came and went` })
     }
   }
-  if (moved.kept === undefined && (reran || cold || moved.to !== record?.sha || drift)) {
-    await run(recordScript(target, reran || record === undefined ? {} : { builtAt: record.builtAt }))
-  }
   return {
-    from: checkout?.head,
-    to: moved.to,
-    head: target.sha,
-    drift,
-    reran,
-    cold,
+    ...(await updateCheckout(target, checkout, setup, run)),
+    cold: false,
     path: target.path,
-    kept: moved.kept,
-    changed: checkout === undefined || checkout.worktree === record?.worktree ? [] : checkout.changed,
+    setAside: undefined,
   }
 }
 
-interface Moved {
-  readonly to: string
-  readonly kept: KeptReason | undefined
-  /** Of the checkout as it is now; `undefined` after a clone, where there is nothing to compare with. */
-  readonly lockfiles: string | undefined
+const updateCheckout = async (
+  target: SyncTarget,
+  checkout: Checkout,
+  setup: Setup,
+  run: Run,
+): Promise<Omit<SyncResult, 'cold' | 'path' | 'setAside'>> => {
+  const { record, head: from } = checkout
+  const changed = checkout.clean || checkout.worktree === record?.worktree ? [] : checkout.changed
+  const before: SetupState =
+    record === undefined ? neverSetUp : { lockfiles: record.lockfiles, builtAt: record.builtAt }
+  const moved = from === target.sha ? undefined : await move(target, before, run)
+  const lockfiles = moved?.lockfiles ?? checkout.lockfiles
+  const drift = lockfiles !== record?.lockfiles
+  if (moved?.kept !== undefined) {
+    return { from, to: from, head: target.sha, drift, reran: false, kept: moved.kept, changed }
+  }
+  const { submodules, lfs } = target.parts
+  if ((submodules || lfs) && (moved !== undefined || checkout.partsDue || record?.sha !== target.sha)) {
+    await run(partsScript(target, before))
+  }
+  const reran = drift && setup.commands.length > 0
+  if (reran) await runSetup(target, setup, before, run)
+  else if (drift || (moved === undefined && record?.sha !== target.sha)) {
+    await run(recordScript(target, record === undefined ? {} : { builtAt: record.builtAt }))
+  }
+  return { from, to: target.sha, head: target.sha, drift, reran, kept: undefined, changed }
+}
+
+const runSetup = async (
+  target: SyncTarget,
+  { commands, environment }: Setup,
+  before: SetupState,
+  run: Run,
+): Promise<void> => {
+  for (const [index, command] of commands.entries()) {
+    const count = index + 1
+    const after = count === commands.length ? {} : before
+    await run(setupScript(target, `setup ${count} of ${commands.length}`, command, environment, { before, after }))
+  }
 }
 
 const keptReasons: readonly KeptReason[] = ['changes', 'commits', 'branch', 'untracked']
 
-const bringToHead = async (
+/** `lockfiles` of the checkout as it is now; `undefined` where it is where it was. */
+const move = async (
   target: SyncTarget,
-  checkout: Checkout | undefined,
-  run: (script: ScriptRun) => Promise<ReadonlyMap<string, string>>,
-): Promise<Moved> => {
-  if (checkout === undefined) {
-    await run(cloneScript(target))
-    return { to: target.sha, kept: undefined, lockfiles: undefined }
-  }
-  if (checkout.head === target.sha) return { to: target.sha, kept: undefined, lockfiles: checkout.lockfiles }
-  await run(fetchScript(target))
-  const fields = await run(moveScript(target, checkout.record))
-  const kept = keptReasons.find((reason) => reason === fields.get('kept'))
-  return kept === undefined
-    ? { to: target.sha, kept, lockfiles: fields.get('lockfiles') }
-    : { to: checkout.head, kept, lockfiles: checkout.lockfiles }
+  setup: SetupState,
+  run: Run,
+): Promise<{ readonly kept: KeptReason | undefined; readonly lockfiles: string | undefined }> => {
+  const { contained } = Object.fromEntries(await run(fetchScript(target)))
+  const fields = await run(moveScript(target, setup, contained))
+  return { kept: keptReasons.find((reason) => reason === fields.get('kept')), lockfiles: fields.get('lockfiles') }
 }
 
-interface Checkout {
-  readonly head: string
-  readonly lockfiles: string
-  readonly worktree: string
-  readonly changed: readonly string[]
-  readonly record: CheckoutRecord | undefined
-}
-
-const readCheckout = (fields: ReadonlyMap<string, string>): Checkout | undefined => {
-  if (fields.get('state') === 'none') return undefined
-  const head = fields.get('head')
-  if (fields.get('state') !== 'checkout' || head === undefined) {
-    throw new RepoTemplateError({
-      code: 'SYNC_FAILED',
-      message: 'The sandbox gave no answer about the checkout',
-      hint: 'executeCommand must answer what the command wrote to its standard output.',
-    })
-  }
-  const names = new TextDecoder().decode(
-    Uint8Array.from(atob(fields.get('changed') ?? ''), (character) => character.charCodeAt(0)),
-  )
-  return {
-    head,
-    lockfiles: fields.get('lockfiles') ?? '',
-    worktree: fields.get('worktree') ?? '',
-    changed: names.split('\0').filter((name) => name !== ''),
-    record: parseRecord(fields.get('record') ?? ''),
-  }
-}
-
-const requireAccess = async (
-  options: ResolvedOptions,
-  signal: AbortSignal | undefined,
-): Promise<{ access: RepositoryAccess; repository: Repository }> => {
-  if (options.getRepositoryAccess === undefined) {
-    throw new RepoTemplateError({
-      code: 'NO_REPOSITORY',
-      field: 'getRepositoryAccess',
-      message: 'There is no repository to sync: getRepositoryAccess is undefined',
-    })
-  }
-  const answer = await acquireAccess(options.getRepositoryAccess, signal, options)
-  if (answer.status === 'granted') return answer
-  throw new RepoTemplateError({ code: 'ACCESS_REFUSED', message: answer.reason, cause: answer.cause })
-}
-
-const requireHead = async (
-  options: ResolvedOptions,
-  access: RepositoryAccess,
-  signal: AbortSignal | undefined,
-): Promise<{ sha: string; cloneUrl: string }> => {
-  if (options.sha !== undefined) return { sha: options.sha, cloneUrl: access.cloneUrl }
-  const head = await findHead(options, access, signal)
-  if (head.status === 'found') return head
-  const refusal = head.status === 'refused' && head.code === 'REF_MISSING' ? 'REF_MISSING' : 'ACCESS_REFUSED'
-  throw new RepoTemplateError({
-    code: head.status === 'unreachable' ? 'HEAD_UNREACHABLE' : refusal,
-    message: `The head of the ${options.selector.description} could not be looked up: ${head.reason}`,
-    cause: head.cause,
-  })
-}
-
-const requireBuildEnvironment = async (options: ResolvedOptions): Promise<Readonly<Record<string, string>>> => {
-  try {
-    const buildEnv = await options.buildEnv()
-    assertBuildEnvNames(buildEnv)
-    return plainValues(buildEnv)
-  } catch (cause) {
-    if (cause instanceof RepoTemplateError) throw cause
-    throw new RepoTemplateError({ code: 'BUILD_ENV_FAILED', message: 'The buildEnv function rejected', cause })
-  }
+const assertObject = (value: unknown, field: string, code: 'SANDBOX_UNSUPPORTED' | 'OPTION_TYPE'): void => {
+  if (typeof value === 'object' && value !== null) return
+  throw new RepoTemplateError({ code, field, message: `syncRepository was given no ${field}` })
 }

@@ -18,7 +18,8 @@ export const localSandbox = async (environment: Record<string, string> = {}): Pr
       return new Promise((resolve) => {
         execFile(
           command,
-          args,
+          // What a login shell of this machine reads takes long and is not under test.
+          args.map((argument) => (argument === '-lc' ? '-c' : argument)),
           {
             cwd: home,
             env: { PATH: process.env['PATH'], HOME: home, ...environment, ...options.env },

@@ -1,0 +1,96 @@
+import { quoteShell } from '@warmbox/resolution'
+
+const lockfiles = [
+  'package-lock.json',
+  'npm-shrinkwrap.json',
+  'pnpm-lock.yaml',
+  'yarn.lock',
+  'bun.lock',
+  'bun.lockb',
+  'deno.lock',
+  'Cargo.lock',
+  'go.sum',
+  'poetry.lock',
+  'uv.lock',
+  'pdm.lock',
+  'Pipfile.lock',
+  'requirements*.txt',
+  'Gemfile.lock',
+  'composer.lock',
+  'mix.lock',
+  'pubspec.lock',
+  'Package.resolved',
+  'Podfile.lock',
+  'gradle.lockfile',
+  'packages.lock.json',
+  'flake.lock',
+  'conda-lock.yml',
+  'pixi.lock',
+]
+
+/** Counted where a repository commits no lockfile at all: then they are all that says what gets installed. */
+const manifests = [
+  'package.json',
+  'pyproject.toml',
+  'setup.py',
+  'Cargo.toml',
+  'go.mod',
+  'Gemfile',
+  'composer.json',
+  'mix.exs',
+  'pubspec.yaml',
+]
+
+const anywhere = (names: readonly string[]): string => names.map((name) => quoteShell(`:(glob)**/${name}`)).join(' ')
+
+/**
+ * Functions that see what git was told not to look at. An entry marked assume-unchanged or skip-worktree hides edits,
+ * and a checkout would overwrite them; one whose file is not there is left out of a sparse checkout and stays so.
+ * `warmbox_index` is a copy of the index without the marks where there are any. No setting may hide a submodule.
+ */
+const lookFunctions: readonly string[] = [
+  'warmbox_marked() { [ -n "$(git ls-files -v | grep -m 1 \'^[a-zS] \' || true)" ]; }',
+  'warmbox_unmark() {',
+  "  git ls-files -v -z | sed -n -z 's/^[a-z] //p' | git update-index --no-assume-unchanged -z --stdin",
+  "  git ls-files -v -z | sed -n -z 's/^[Ss] //p' | while IFS= read -r -d '' warmbox_file; do",
+  '    if [ -e "$warmbox_file" ] || [ -L "$warmbox_file" ]; then printf \'%s\\0\' "$warmbox_file"; fi',
+  '  done | git update-index --no-skip-worktree -z --stdin',
+  '}',
+  'warmbox_index=',
+  'warmbox_diff() {',
+  '  (',
+  '    if [ -n "$warmbox_index" ]; then export GIT_INDEX_FILE="$warmbox_index"; fi',
+  '    export GIT_OPTIONAL_LOCKS=0',
+  '    git -c core.fsmonitor=false diff --no-ext-diff --no-textconv --no-renames --ignore-submodules=none "$@" HEAD --',
+  '  )',
+  '}',
+  'warmbox_differences() {',
+  '  warmbox_diff --binary || return',
+  '  if ! warmbox_diff --cached --quiet; then echo staged; warmbox_diff --cached --binary; fi',
+  '}',
+  'warmbox_look() {',
+  `  warmbox_inputs="$(git ls-files --stage -- ${anywhere(lockfiles)})"`,
+  `  [ -n "$warmbox_inputs" ] || warmbox_inputs="$(git ls-files --stage -- ${anywhere(manifests)})"`,
+  '  warmbox_lockfiles="$(printf %s "$warmbox_inputs" | git hash-object --stdin)"',
+  '  if warmbox_marked; then',
+  '    warmbox_index="$(mktemp)"',
+  '    cp -- "$(git rev-parse --git-path index)" "$warmbox_index"',
+  '    (export GIT_INDEX_FILE="$warmbox_index"; warmbox_unmark)',
+  '  fi',
+  '  warmbox_worktree="$(warmbox_differences | git hash-object --stdin)"',
+  '  warmbox_changed="$({ warmbox_diff --name-only -z; warmbox_diff --cached --name-only -z; } | sort -zu | base64 | tr -d \'\\n\')"',
+  '  if [ -n "$warmbox_index" ]; then rm -f -- "$warmbox_index"; warmbox_index=; fi',
+  '}',
+]
+
+/**
+ * Lines that set, for the checkout in the current directory, `warmbox_lockfiles`, `warmbox_worktree`, `warmbox_clean`
+ * (which `warmbox_worktree` is where nothing differs) and `warmbox_changed`, the base64 of the NUL-terminated names of
+ * tracked files that differ, staged ones included. Of lockfiles the ids git already has are hashed, not the files.
+ * `warmbox_look` sets them anew, `warmbox_unmark` takes every mark off that hides a file there is.
+ */
+export const measureLines: readonly string[] = [
+  ...lookFunctions,
+  'warmbox_clean="$(git hash-object --stdin </dev/null)"',
+  'warmbox_look',
+]
