@@ -61,7 +61,7 @@ async function build(
   flight: FlightContext,
 ): Promise<FlightResult> {
   const { signal } = flight
-  // Others may listen whose redactors do not know the secrets of this build.
+  // What the build knows to be secret is taken out before anybody is told.
   const emit = createEmitter(flight.emit, target.redactor)
   const context = { api, clock, lease, random, signal, emit }
   const remembered = rememberedFailure(key, clock.now())?.message

@@ -8,8 +8,9 @@ import { named, REF, rejection, STALE, trace, World } from './support/world.ts'
 const MINUTE_MS = 60_000
 
 /** The state of this process as it was before anything happened in it: another replica of the same host. */
+const isState = (key: symbol): boolean => Symbol.keyFor(key)?.startsWith('warmbox.resolution.state.') ?? false
+
 function forgetEverything(): void {
-  const isState = (key: symbol): boolean => Symbol.keyFor(key)?.startsWith('warmbox.resolution.state.') ?? false
   const state = Object.getOwnPropertySymbols(globalThis).find(isState)
   if (state === undefined) throw new Error('The process has no state')
   const present: unknown = Reflect.get(globalThis, state)
