@@ -8,6 +8,7 @@ import { WarmboxError, type WarmboxErrorOptions } from '@warmbox/identity'
  * - `NO_REPOSITORY`: work on a repository was asked for without `getRepositoryAccess`.
  * - `ACCESS_REFUSED`: the host (or the accessor) does not let this session read the repository.
  * - `REF_MISSING`: the repository answers, the branch, tag or pull request asked for is not there.
+ * - `HEAD_INVALID`: a `resolveHead` of the caller's answered something that is no head.
  * - `HEAD_UNREACHABLE`: the head could not be looked up: network, time, or a failing host.
  * - `BUILD_ENV_FAILED`: the `buildEnv` function rejected.
  * - `BASE_FAILED`: the `base` function threw, or answered something that is no builder.
@@ -27,6 +28,7 @@ export type RepoTemplateErrorCode =
   | 'NO_REPOSITORY'
   | 'ACCESS_REFUSED'
   | 'REF_MISSING'
+  | 'HEAD_INVALID'
   | 'HEAD_UNREACHABLE'
   | 'BUILD_ENV_FAILED'
   | 'BASE_FAILED'

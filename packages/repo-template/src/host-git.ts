@@ -4,6 +4,7 @@ import type { Destination } from './hosts/allowed-hosts.ts'
 import { systemCertificates } from './head/certificates.ts'
 import { hostGitEnvironment } from './head/git-environment.ts'
 import { type GitOutcome, runGit } from './git-process.ts'
+import { makeOwnDirectory, ownPath } from './own-directory.ts'
 
 /** What git of this machine has to know to reach one repository. */
 export interface HostGitInputs {
@@ -40,13 +41,10 @@ const pinningVersion = [2, 37] as const
  * @throws UnpinnedGitError for a destination that a git as old as this machine's cannot be held to.
  */
 export const withHostGit = async <T>(inputs: HostGitInputs, work: (git: HostGit) => Promise<T>): Promise<T> => {
-  const [{ mkdtemp, rm, writeFile }, { tmpdir }, path] = await Promise.all([
-    import('node:fs/promises'),
-    import('node:os'),
-    import('node:path'),
-  ])
+  const [{ rm, writeFile }, path] = await Promise.all([import('node:fs/promises'), import('node:path')])
   // Outside of every repository: the configuration of one would take part.
-  const directory = await mkdtemp(path.join(tmpdir(), 'warmbox-host-git-'))
+  const directory = await ownPath('host-git')
+  await makeOwnDirectory(directory)
   try {
     const { clone, credential, destination, certificates, signal } = inputs
     const env = hostGitEnvironment(inputs.environment, [

@@ -4,6 +4,7 @@ import { type Base, prepareBase } from './build/base.ts'
 import { abortable } from './deadline.ts'
 import type { RepoTemplateErrorCode } from './errors.ts'
 import { assertBuildEnvNames, type ResolvedOptions } from './options.ts'
+import { ownPath } from './own-directory.ts'
 
 /** Why a resolution has nothing of the repository to offer. */
 export interface Refusal {
@@ -32,7 +33,7 @@ export const gatherImageInputs = async (
   cloneUrl: string,
   signal: AbortSignal | undefined,
 ): Promise<ImageInputs> => {
-  const uploadDirectory = options.source === 'upload' ? await directoryForUpload() : undefined
+  const uploadDirectory = options.source === 'upload' ? await ownPath('upload') : undefined
   const [buildEnv, base] = await Promise.all([
     readBuildEnvironment(options, signal),
     readBase(options, uploadDirectory),
@@ -75,14 +76,4 @@ const readBase = async (options: ResolvedOptions, context: string | undefined): 
     const message = 'The base function threw, answered no template builder, or copies files that are not there'
     return { failure: { code: 'BASE_FAILED', message, cause } }
   }
-}
-
-/** A name nobody can guess, so that nobody is there before. */
-const directoryForUpload = async (): Promise<string> => {
-  const [{ randomUUID }, { tmpdir }, path] = await Promise.all([
-    import('node:crypto'),
-    import('node:os'),
-    import('node:path'),
-  ])
-  return path.join(tmpdir(), `warmbox-upload-${randomUUID()}`)
 }

@@ -1,4 +1,4 @@
-import { parseCloneUrl, repoTemplateRef } from '@warmbox/identity'
+import { type CloneUrl, parseCloneUrl, repoTemplateRef } from '@warmbox/identity'
 import { createDefaultMountableTemplate, type IncrementalBuilds, type NamedTemplateSpec } from '@warmbox/resolution'
 import { Template, type TemplateBuilder } from 'e2b'
 import { plainValues } from './build/build-environment.ts'
@@ -47,8 +47,12 @@ export const movingSpec = (
     isCurrent,
   })
 
+/** The name and the commit's tag of the line that was asked for. */
+export const commitRef = ({ options: { naming, selector }, image }: SpecInputs, sha: string): string =>
+  `${repoTemplateRef({ ...image.identity, sha }, naming)}${selector.lineSuffix}`
+
 const commitSpec = (inputs: SpecInputs, { sha, cloneUrl }: FoundCommit): NamedTemplateSpec => ({
-  ref: repoTemplateRef({ ...inputs.image.identity, sha }, inputs.options.naming),
+  ref: commitRef(inputs, sha),
   template: templateOf(inputs, cloneUrl, { sha }),
   ...common(inputs.options),
 })
@@ -81,6 +85,7 @@ export const refusedSpec = (
 export const lineOf = ({ cleanEvery }: Pick<ResolvedOptions, 'cleanEvery'>, lineSuffix: string): Line => ({
   current: `current${lineSuffix}`,
   clean: `clean${lineSuffix}`,
+  lineSuffix,
   cleanEvery,
 })
 
@@ -107,7 +112,7 @@ const templateOf = (inputs: SpecInputs, cloneUrl: string, wanted: Wanted): Templ
 const planOf = ({ options, repository, image }: SpecInputs, cloneUrl: string, wanted: Wanted): BuildPlan => {
   const { submodules, lfs, cloneTimeoutMs, setupCommands } = options
   return {
-    clone: parseCloneUrl(cloneUrl),
+    clone: parseCloneUrl(spelledAlike(parseCloneUrl(cloneUrl))),
     wanted,
     credential: repository.credential,
     parts: { submodules, lfs },
@@ -119,6 +124,13 @@ const planOf = ({ options, repository, image }: SpecInputs, cloneUrl: string, wa
     environment: plainValues(image.identity.buildEnv),
   }
 }
+
+/**
+ * URLs of one name differ in nothing but `.git` then, so that spellings of one image do not. Whether a host answers without
+ * it, or with it, only who gave the URL knows.
+ */
+const spelledAlike = ({ canonical, cloneUrl }: CloneUrl): string =>
+  /\.git\/*$/.test(cloneUrl) ? `${canonical}.git` : canonical
 
 const withUpload = (
   { options, repository, image }: SpecInputs,

@@ -13,7 +13,7 @@ import { DEFAULT_HEAD_TIMEOUT_MS, type HeadResolver } from './head/head.ts'
 import { resolveHead } from './head/resolve-head.ts'
 import { checkAllowedHosts } from './hosts/allowed-hosts.ts'
 import { checkCredentialForms } from './hosts/credential-form.ts'
-import { assertKnownKeys } from './known-keys.ts'
+import { assertKnownKeys, assertObject } from './known-keys.ts'
 import { parseRefSelection, type RefSelector } from './ref-selector.ts'
 import type { RepoTemplateOptions } from './repo-template-options.ts'
 import type { HostRules, RepositoryAccess } from './repository-access.ts'
@@ -88,6 +88,7 @@ const known: readonly (keyof RepoTemplateOptions)[] = [
  * @throws RepoTemplateError or IdentityError; `field` names the option.
  */
 export const resolveOptions = (options: RepoTemplateOptions): ResolvedOptions => {
+  assertObject(options, 'options', 'The options of a repository template')
   assertKnownKeys(options, known, 'A repository template')
   const { getRepositoryAccess, buildEnv = {}, nodeVersion = DEFAULT_NODE_VERSION, sha } = options
   assertFunction(getRepositoryAccess, 'getRepositoryAccess')
@@ -150,8 +151,9 @@ export const resolveOptions = (options: RepoTemplateOptions): ResolvedOptions =>
 /** Variables bash does not let anybody set, and those the build steps use themselves. */
 const reservedVariable = /^(?:BASHOPTS|BASH_VERSINFO|EUID|PPID|SHELLOPTS|UID|WARMBOX_.*)$/
 
-/** @throws RepoTemplateError `OPTION_INVALID` for a variable that a build step could not export. */
+/** @throws RepoTemplateError `OPTION_TYPE` for what holds no variables, `OPTION_INVALID` for one that a build step could not export. */
 export const assertBuildEnvNames = (buildEnv: Readonly<Record<string, BuildEnvValue>>): void => {
+  assertObject(buildEnv, 'buildEnv', 'buildEnv, or what it answers,')
   for (const name of Object.keys(buildEnv)) {
     if (!reservedVariable.test(name)) continue
     throw new RepoTemplateError({

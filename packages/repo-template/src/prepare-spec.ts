@@ -52,11 +52,11 @@ export const prepareSpec = async (options: ResolvedOptions, context: ResolveCont
 
   const inputs = { options, repository, image }
   if (head.status === 'found') {
-    if (options.sha !== undefined || selector.lineSuffix === undefined) {
+    if (options.sha !== undefined || !selector.hasMovingTags) {
       return { status: 'pinned', sha: head.sha, spec: pinnedSpec(inputs, head) }
     }
     const line = lineOf(options, selector.lineSuffix)
-    const stale = { name, current: line.current, wanted: `sha-${head.sha}` }
+    const stale = { name, current: line.current, wanted: `sha-${head.sha}${selector.lineSuffix}` }
     const spec = movingSpec(inputs, head, line, {
       isCurrent: (during) => isHeadStill(options, access, head.sha, during),
       bootsStale: await isYoungEnough(stale, options.maxStaleMs, context),
@@ -69,7 +69,7 @@ export const prepareSpec = async (options: ResolvedOptions, context: ResolveCont
   }
   const code = 'HEAD_UNREACHABLE'
   const message = `The head of the ${selector.description} could not be looked up: ${head.reason}`
-  if (selector.lineSuffix === undefined) {
+  if (!selector.hasMovingTags) {
     // Nothing that moves may stand in for a tag or a pull request.
     return refuse(options, context, name, { code, message, cause: head.cause })
   }

@@ -10,10 +10,13 @@ export interface RefSelector {
   /** As the option it came from. */
   readonly selection: RefSelection
   /**
-   * Keeps the moving tags of a line of development apart: `current` is the default branch's alone, a named branch has
-   * `current-<hash>`. Absent for a tag and a pull or merge request, which have no moving tag: never advanced, never stale.
+   * Keeps the tags of a line of development apart: `sha-<commit>` and `current` are the default branch's alone, whatever
+   * is named has `sha-<commit>-<hash>`, and a branch `current-<hash>`. Two lines at one commit have two builds, because what
+   * setup of another commit left in one is not to reach the other.
    */
-  readonly lineSuffix: string | undefined
+  readonly lineSuffix: string
+  /** A tag and a pull or merge request have no moving tag: never advanced, never stale. */
+  readonly hasMovingTags: boolean
 }
 
 export interface RefSelection {
@@ -77,30 +80,32 @@ export const parseRefSelection = ({ branch, tag, pull, mergeRequest }: RefSelect
       ref: `refs/heads/${name}`,
       description: `branch '${name}'`,
       selection: { branch: name },
-      lineSuffix: `-${digestText(name).slice(0, 16)}`,
+      lineSuffix: suffixOf(name),
+      hasMovingTags: true,
     }
   }
   if (tag !== undefined) {
     const name = assertRefName(tag, 'tag')
-    return { ref: `refs/tags/${name}`, description: `tag '${name}'`, selection: { tag: name }, lineSuffix: undefined }
+    return fixedLine(`refs/tags/${name}`, `tag '${name}'`, { tag: name })
   }
   if (pull !== undefined) {
     assertNumber(pull, 'pull', 'a pull request')
-    return {
-      ref: `refs/pull/${pull}/head`,
-      description: `pull request ${pull}`,
-      selection: { pull },
-      lineSuffix: undefined,
-    }
+    return fixedLine(`refs/pull/${pull}/head`, `pull request ${pull}`, { pull })
   }
   if (mergeRequest !== undefined) {
     assertNumber(mergeRequest, 'mergeRequest', 'a merge request')
-    return {
-      ref: `refs/merge-requests/${mergeRequest}/head`,
-      description: `merge request ${mergeRequest}`,
-      selection: { mergeRequest },
-      lineSuffix: undefined,
-    }
+    return fixedLine(`refs/merge-requests/${mergeRequest}/head`, `merge request ${mergeRequest}`, { mergeRequest })
   }
-  return { ref: 'HEAD', description: 'default branch', selection: {}, lineSuffix: '' }
+  return { ref: 'HEAD', description: 'default branch', selection: {}, lineSuffix: '', hasMovingTags: true }
 }
+
+const suffixOf = (line: string): string => `-${digestText(line).slice(0, 16)}`
+
+/** The colon is in no branch's name, so that no branch shares a suffix with another kind of line. */
+const fixedLine = (ref: string, description: string, selection: RefSelection): RefSelector => ({
+  ref,
+  description,
+  selection,
+  lineSuffix: suffixOf(`:${ref}`),
+  hasMovingTags: false,
+})

@@ -1,5 +1,6 @@
 import { type BuildLease, createTemplateApi, ensureTemplate, type ResolutionListener, tell } from '@warmbox/resolution'
 import type { ConnectionOpts } from 'e2b'
+import { assertConnection } from './known-keys.ts'
 import { resolveOptions, type RepoTemplateOptions, type ResolvedOptions } from './options.ts'
 import { prepareSpec } from './prepare-spec.ts'
 
@@ -44,7 +45,14 @@ export interface RefreshRepoTemplateResult {
 export const refreshRepoTemplate = async (
   options: RepoTemplateOptions,
   connection: RefreshConnection = {},
-): Promise<RefreshRepoTemplateResult> => refreshResolved(resolveOptions(options), connection)
+): Promise<RefreshRepoTemplateResult> => {
+  const resolved = resolveOptions(options)
+  assertConnection(connection, refreshKeys)
+  return refreshResolved(resolved, connection)
+}
+
+/** What a refresh takes beside the SDK's own. */
+export const refreshKeys: readonly (keyof RefreshConnection)[] = ['onEvent', 'buildTimeoutMs', 'force', 'lease']
 
 /** The same for options that were checked before. */
 export const refreshResolved = async (

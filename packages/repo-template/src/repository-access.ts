@@ -1,4 +1,5 @@
 import { type CloneUrl, parseCloneUrl } from '@warmbox/identity'
+import { findUnknownName } from '@warmbox/resolution'
 import { abortable } from './deadline.ts'
 import { type Credential, credentialOf } from './credential.ts'
 import { RepoTemplateError } from './errors.ts'
@@ -34,8 +35,8 @@ export interface HostRules {
 
 const visibleAscii = /^[\x21-\x7e]+$/
 
-const refuse = (message: string, field: string): never => {
-  throw new RepoTemplateError({ code: 'ACCESS_INVALID', field, message })
+const refuse = (message: string, field: string, hint?: string): never => {
+  throw new RepoTemplateError({ code: 'ACCESS_INVALID', field, message, hint })
 }
 
 /**
@@ -44,6 +45,9 @@ const refuse = (message: string, field: string): never => {
  */
 export const parseAccess = (access: RepositoryAccess, forms: CredentialForms): Repository => {
   if (typeof access !== 'object' || access === null) return refuse('getRepositoryAccess answered no object', 'access')
+  const unknown = findUnknownName(access, ['cloneUrl', 'authorization'])
+  // A misspelt authorization would otherwise ask for a private repository as nobody.
+  if (unknown !== undefined) return refuse(`An access has no '${unknown.name}'`, unknown.name, unknown.hint)
   const clone = parseCloneUrl(access.cloneUrl)
   const { authorization } = access
   if (authorization === undefined) return { clone, token: undefined, credential: undefined }

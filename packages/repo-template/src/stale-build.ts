@@ -1,5 +1,5 @@
 import type { ResolveContext } from '@warmbox/resolution'
-import { isCommitTag } from './build/incremental-parent.ts'
+import { parseCommitTag } from './commit-tag.ts'
 import { abortable } from './deadline.ts'
 
 /** The earlier build a session could boot, and what it would be booted instead of. */
@@ -33,7 +33,7 @@ export const isYoungEnough = async (
   if (tags === undefined || pointer === undefined) return true
   // A moving tag was assigned later than its build was requested.
   const requested = tags
-    .filter(({ tag, buildId }) => isCommitTag(tag) && buildId === pointer.buildId)
+    .filter(({ tag, buildId }) => parseCommitTag(tag) !== undefined && buildId === pointer.buildId)
     .map(({ createdAt }) => createdAt.getTime())
   const ageMs = Date.now() - Math.min(pointer.createdAt.getTime(), ...requested)
   if (ageMs <= maxStaleMs) return true

@@ -61,7 +61,7 @@ describe('a known head', () => {
     const resolveHead = vi.fn<HeadResolver>(() => Promise.resolve(found))
     await resolve({ getRepositoryAccess, resolveHead, headTimeoutMs: 1234 })
     expect(getRepositoryAccess).toHaveBeenCalledOnce()
-    expect(resolveHead).toHaveBeenCalledExactlyOnceWith(access, { timeoutMs: 1234 })
+    expect(resolveHead).toHaveBeenCalledExactlyOnceWith(access, { timeoutMs: 1234, signal: expect.any(AbortSignal) })
   })
 
   test('is current for as long as another lookup says the same', async () => {
@@ -80,12 +80,12 @@ describe('a known head', () => {
     const main = await resolve()
     const branch = await resolve({ branch: 'feature/x' })
     const other = await resolve({ branch: 'feature/y' })
-    expect(branch.ref).toBe(main.ref)
+    expect(branch.ref).toMatch(new RegExp(`^${main.ref}-[0-9a-f]{16}$`))
     expect(branch.buildTags).toEqual([expect.stringMatching(/^current-[0-9a-f]{16}$/)])
     expect(branch.staleRef).toBe(`${main.ref.split(':')[0]}:${branch.buildTags?.[0]}`)
     expect(other.buildTags).not.toEqual(branch.buildTags)
     for (const spec of [await resolve({ tag: 'v1' }), await resolve({ pull: 7 })]) {
-      expect(spec.ref).toBe(main.ref)
+      expect(spec.ref).toMatch(new RegExp(`^${main.ref}-[0-9a-f]{16}$`))
       expect([spec.staleRef, spec.buildTags, spec.isCurrent]).toEqual([undefined, undefined, undefined])
     }
   })
@@ -211,10 +211,15 @@ describe('the signal', () => {
   })
 
   test('reaches the head lookup', async () => {
-    const { signal } = new AbortController()
-    const resolveHead = vi.fn<HeadResolver>(() => Promise.resolve(found))
-    await createRepoTemplate(optionsOf({ resolveHead }))?.resolveSpec({ signal })
-    expect(resolveHead).toHaveBeenCalledWith(access, expect.objectContaining({ signal }))
+    const controller = new AbortController()
+    const resolveHead: HeadResolver = (_access, { signal } = {}) =>
+      new Promise((_resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason))
+        controller.abort(new Error('closing'))
+        if (signal?.aborted !== true) reject(new Error('It was not told'))
+      })
+    const resolution = createRepoTemplate(optionsOf({ resolveHead }))?.resolveSpec({ signal: controller.signal })
+    await expect(resolution).rejects.toThrow('closing')
   })
 })
 

@@ -41,6 +41,7 @@ const name = repoTemplateRef({ cloneUrl }).split(':')[0] ?? ''
 const tags = (): Readonly<Record<string, string>> =>
   emulator.control.templates().find((template) => template.name.endsWith(name))?.tags ?? {}
 const buildOf = (commit: number): string => tags()[`sha-${shaOf(commit)}`] ?? 'none'
+const tagOf = ({ ref }: { readonly ref: string }): string => ref.split(':')[1] ?? ''
 
 test('the first build is from nothing, the next ones each on the one before, the last in the row from nothing again', async () => {
   const builds: unknown[] = []
@@ -90,11 +91,63 @@ test('where the build on the earlier one fails, it is built from nothing', async
 
 test('a branch has a row of its own', async () => {
   await refresh(1)
-  expect(await refresh(2, { branch: 'feature' })).toMatchObject({ build: 'clean' })
-  expect(await refresh(3, { branch: 'feature' })).toMatchObject({ parent: `${name}:${buildOf(2)}` })
+  const first = await refresh(2, { branch: 'feature' })
+  expect(first).toMatchObject({ build: 'clean' })
+  expect(await refresh(3, { branch: 'feature' })).toMatchObject({ parent: `${name}:${tags()[tagOf(first)]}` })
   expect(await refresh(4)).toMatchObject({ parent: `${name}:${buildOf(1)}` })
   const branchTags = Object.keys(tags()).filter((tag) => /^(?:current|clean)-/.test(tag))
   expect(new Set(branchTags.map((tag) => tag.split('-')[0]))).toEqual(new Set(['clean', 'current']))
+  const [hash] = new Set(branchTags.map((tag) => tag.split('-')[1]))
+  expect(tagOf(first)).toBe(`sha-${shaOf(2)}-${hash}`)
+})
+
+test('commits of another line do not count', async () => {
+  await refresh(1, { cleanEvery: 3 })
+  for (const commit of [2, 3, 4]) await refresh(commit, { branch: 'feature', cleanEvery: 3 })
+  expect(await refresh(5, { cleanEvery: 3 })).toMatchObject({ parent: `${name}:${buildOf(1)}` })
+})
+
+test.each([{ branch: 'feature' }, { tag: 'v1' }, { pull: 7 }, { mergeRequest: 9 }])(
+  'at one commit the default branch and %j have a build each, whoever comes first',
+  async (selection) => {
+    await refresh(1)
+    const theirs = await refresh(2, selection)
+    const ours = await refresh(2)
+    expect(ours).toMatchObject({
+      action: 'built',
+      parent: `${name}:${buildOf(1)}`,
+      ref: repoTemplateRef({ cloneUrl, sha: shaOf(2) }),
+    })
+    expect(tags()[tagOf(theirs)]).not.toBe(tags()['current'])
+    expect(tags()['current']).toBe(buildOf(2))
+    expect(await refresh(3)).toMatchObject({ parent: `${name}:${buildOf(2)}` })
+    const given = await refresh(2, { ...selection, sha: shaOf(2) })
+    expect(given).toMatchObject({ action: 'reused', ref: theirs.ref })
+    const fourth = await refresh(4, selection)
+    expect(fourth.ref).not.toBe(repoTemplateRef({ cloneUrl, sha: shaOf(4) }))
+  },
+)
+
+test('lines of different kinds share nothing, whatever they are called', async () => {
+  const refs = [
+    { branch: 'refs/pull/7/head' },
+    { branch: '7' },
+    { tag: '7' },
+    { branch: 'refs/tags/7' },
+    { pull: 7 },
+    { mergeRequest: 7 },
+  ]
+  const made: string[] = []
+  for (const selection of refs) made.push((await refresh(2, selection)).ref)
+  expect(new Set(made).size).toBe(refs.length)
+})
+
+test('a commit that is given is built from nothing', async () => {
+  await refresh(1)
+  expect(await refresh(2, { sha: shaOf(2) })).toMatchObject({
+    build: 'clean',
+    ref: repoTemplateRef({ cloneUrl, sha: shaOf(2) }),
+  })
 })
 
 test.each([{ tag: 'v1' }, { pull: 7 }, { mergeRequest: 9 }, { sha: shaOf(2) }])(

@@ -65,7 +65,8 @@ const tags = (): Readonly<Record<string, string>> =>
 const describeIt = (options: Partial<RepoTemplateOptions> = {}) => describeRepoTemplate(optionsOf(options), connection)
 const prune = async (options: PruneOptions, template: Partial<RepoTemplateOptions> = {}) => {
   const [result] = await pruneRepoTemplates(optionsOf(template), options, connection)
-  const reasons = Object.fromEntries((result?.decisions ?? []).map(({ tag, reason }) => [tag, reason]))
+  if (result?.status !== 'pruned') throw new Error('It was not pruned', { cause: result })
+  const reasons = Object.fromEntries(result.decisions.map(({ tag, reason }) => [tag, reason]))
   return { result, reasons }
 }
 const repositories = (count: number, options: Partial<RepoTemplateOptions> = {}): RepoTemplateOptions[] =>
@@ -145,17 +146,17 @@ describe('pruning', () => {
       [tagOf(1)]: 'superfluous',
     })
     expect(result).toMatchObject({ name, dryRun: true, removed: [] })
-    expect(result?.decisions.every(({ action, reason }) => (action === 'remove') === (reason === 'superfluous'))).toBe(
+    expect(result.decisions.every(({ action, reason }) => (action === 'remove') === (reason === 'superfluous'))).toBe(
       true,
     )
-    expect(result?.decisions.find(({ tag }) => tag === tagOf(6))?.explanation).toContain("'current'")
+    expect(result.decisions.find(({ tag }) => tag === tagOf(6))?.explanation).toContain("'current'")
     expect(Object.keys(tags())).toHaveLength(8)
   })
 
   test('for good removes those alone, and takes nothing from the count to the next build from nothing', async () => {
     for (const commit of [1, 2, 3, 4, 5, 6]) await refresh(commit, { cleanEvery: 3 })
     const { result } = await prune({ keepLast: 0, dryRun: false }, { cleanEvery: 3 })
-    expect(new Set(result?.removed)).toEqual(new Set([tagOf(3), tagOf(2), tagOf(1)]))
+    expect(new Set(result.removed)).toEqual(new Set([tagOf(3), tagOf(2), tagOf(1)]))
     expect(new Set(Object.keys(tags()))).toEqual(new Set(['current', 'clean', tagOf(4), tagOf(5), tagOf(6)]))
     expect(await refresh(7, { cleanEvery: 3 })).toMatchObject({ build: 'clean' })
     // A removed commit is built again.
@@ -189,7 +190,7 @@ describe('pruning', () => {
       [tagOf(4)]: 'pointed-to',
       [tagOf(5)]: 'running',
     })
-    expect(result?.removed).toEqual([tagOf(3)])
+    expect(result.removed).toEqual([tagOf(3)])
     expect(await createTemplateApi(connection).status(`${name}:${tagOf(2)}`)).toBe('ready')
   })
 
@@ -208,14 +209,47 @@ describe('pruning', () => {
     }
     const { result, reasons } = await prune({ keepLast: 0, dryRun: false }, { cleanEvery: 1 })
     expect(reasons).toMatchObject({ [tagOf(1)]: 'superfluous', [tagOf(2)]: 'superfluous' })
-    expect(result?.removed).toEqual([tagOf(2)])
+    expect(result.removed).toEqual([tagOf(2)])
   })
 
   test('of several repositories, and of one that has no template', async () => {
     await refresh(1)
     const other = optionsOf({ getRepositoryAccess: () => Promise.resolve({ cloneUrl: urlOf('other') }) })
     const results = await pruneRepoTemplates([optionsOf(), other], {}, connection)
-    expect(results.map(({ decisions }) => decisions.length)).toEqual([3, 0])
+    expect(results).toMatchObject([{ decisions: [{}, {}, {}] }, { decisions: [] }])
+  })
+
+  test('of several repositories, of which one is refused: tells of it, and of what was removed from the others', async () => {
+    for (const commit of [1, 2, 3]) await refresh(commit, { cleanEvery: 1 })
+    const revoked = new Error('revoked')
+    const results = await pruneRepoTemplates(
+      [
+        optionsOf({ getRepositoryAccess: () => Promise.reject(revoked) }),
+        optionsOf({ cleanEvery: 1 }),
+        optionsOf({ getRepositoryAccess: () => Promise.reject(revoked) }),
+      ],
+      { keepLast: 1, dryRun: false },
+      connection,
+    )
+    const failed = { status: 'failed', error: { code: 'ACCESS_REFUSED', cause: revoked } }
+    expect(results).toMatchObject([failed, { status: 'pruned', removed: [tagOf(2), tagOf(1)] }, failed])
+  })
+
+  test('ends when it is aborted, and tells what was done', async () => {
+    for (const commit of [1, 2]) await refresh(commit, { cleanEvery: 1 })
+    const controller = new AbortController()
+    const aborting = optionsOf({
+      getRepositoryAccess: () => {
+        controller.abort(new Error('enough'))
+        return Promise.resolve({ cloneUrl: urlOf('other') })
+      },
+    })
+    const results = await pruneRepoTemplates(
+      [optionsOf({ cleanEvery: 1 }), aborting, optionsOf()],
+      { keepLast: 1, dryRun: false },
+      { ...connection, signal: controller.signal },
+    )
+    expect(results).toMatchObject([{ removed: [tagOf(1)] }, { status: 'aborted' }, { status: 'aborted' }])
   })
 
   test.each<[string, object]>([

@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { chmod, lstat, mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join, relative } from 'node:path'
 import { inspect, promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createEmulator, createScriptedRuntime, type Emulator, probeNamespaces } from '@warmbox/e2b-emulator'
+import { digestText } from '@warmbox/identity'
 import type { ResolutionEvent } from '@warmbox/resolution'
 import { refreshRepoTemplate, type RepoTemplateOptions } from '@warmbox/repo-template'
 import {
@@ -101,6 +103,35 @@ describe('what the build service is told', () => {
     expect(needles.filter((needle) => told.includes(needle))).toEqual([])
     expect(await left()).toEqual([])
     expect(emulator.control.builds().filter(({ status }) => status !== 'ready')).toEqual([])
+  })
+
+  test('that cannot be cloned is the repository’s failure, and is not tried again', async () => {
+    const given = await widgets({
+      intercept: (request, response) => {
+        if (request.method !== 'POST') return false
+        response.writeHead(401).end()
+        return true
+      },
+    })
+    const git = await recordGit()
+    const { outcome } = await refresh(optionsOf(given))
+    expect(outcome).toMatchObject({ code: 'BUILD_STEP_FAILED', step: 'files', cause: { code: 'CLONE_FAILED' } })
+    expect((await git.calls()).filter((call) => call.includes(' init '))).toHaveLength(1)
+  })
+
+  test('finds what a killed process left on this machine, and removes that alone', async () => {
+    const given = await widgets()
+    await watchTemporary()
+    const directory = process.env['TMPDIR'] ?? ''
+    const { stdout } = await execute('sh', ['-c', 'echo $$'])
+    const machine = digestText(hostname()).slice(0, 16)
+    const nameOf = (pid: string | number, of = machine) => `warmbox-upload-${of}-${pid}-${randomUUID()}`
+    const dead = nameOf(stdout.trim())
+    const others = [nameOf(process.pid), nameOf(stdout.trim(), '0'.repeat(16)), 'warmbox-upload-mine']
+    for (const name of [dead, ...others]) await mkdir(join(directory, name, 'repository'), { recursive: true })
+    await refresh(optionsOf(given))
+    const left = (await readdir(directory)).filter((name) => !name.startsWith('warmbox-emulator-'))
+    expect(new Set(left)).toEqual(new Set(others))
   })
 
   test('ends with the caller’s signal, and in its time', async () => {

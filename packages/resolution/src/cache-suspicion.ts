@@ -17,7 +17,9 @@ const keyOf = (scope: string, ref: string): string => `${scope}\n${splitRef(ref)
 
 /** What is left of a failure without the ref and the commit in it, which are another for each build. */
 function likenessOf(ref: string, { message, step }: ResolutionError): string {
-  const commit = splitRef(ref).tag.replace(/^sha-/, '')
+  const { tag } = splitRef(ref)
+  // What follows the commit tells apart the lines it is built for; a step's words do not hold it.
+  const commit = /^sha-([0-9a-f]+)(?:-[0-9a-f]+)?$/.exec(tag)?.[1] ?? tag
   const text = message.replaceAll(ref, '')
   return `${step}\n${commit.length < SHORTEST_COMMIT ? text : text.replaceAll(commit, '')}`
 }

@@ -37,7 +37,7 @@ export type ResolutionErrorCode =
   | 'REQUEST_TIMEOUT'
   /** The files of a COPY step did not arrive. */
   | 'UPLOAD_FAILED'
-  /** The build failed in a step of the template. */
+  /** The build failed in a step of the template, or in making the files one copies (`step` is `files`). */
   | 'BUILD_STEP_FAILED'
   /** The build failed for a reason outside the template's steps. */
   | 'BUILD_FAILED'

@@ -36,7 +36,7 @@ export {
   TemplateUnusableError,
 } from './errors.ts'
 export type { Attempt, AttemptOutcome, BuildLogLevel, ResolutionEvent, ResolutionListener, Rung } from './events.ts'
-export { findUnknownName, type UnknownName } from './known-names.ts'
+export { findMisspeltName, findUnknownName, type UnknownName } from './known-names.ts'
 export { lookUpAttempt } from './look-up-attempt.ts'
 export {
   type BootAttempt,

@@ -122,6 +122,7 @@ test('the values a host can import, the constants of the identity included', () 
     'createRedactor',
     'createTemplateApi',
     'ensureTemplate',
+    'findMisspeltName',
     'findUnknownName',
     'formatTemplateRef',
     'isDeferredNamedTemplateSpec',

@@ -21,12 +21,16 @@ export interface IncrementalPlan extends CheckoutPlan {
 const parent = '/home/user/.warmbox/parent.git'
 const parentLine = `warmbox_parent=${quoteShell(parent)}`
 
+/** What a clone of the commit would hold is written here, to be compared with. */
+const reference = '/home/user/.warmbox/reference'
+
 /**
  * Leaves of the earlier checkout its tracked files, and what git ignores: installed dependencies and caches, for which
- * there is an earlier build at all. The repository's own directory is set aside as a whole, with refs, hooks, filters
- * and settings that setup may have left in it. No credential is in this step.
+ * there is an earlier build at all. The repository's own directory is set aside as a whole, with refs, hooks, filters, marks
+ * in the index and settings that setup may have left in it: what is tracked and what is ignored is asked of its commit
+ * alone. No credential is in this step.
  */
-export const retireScript = ({ directory, parts }: CheckoutPlan): string =>
+export const retireScript = ({ directory, wanted }: IncrementalPlan): string =>
   stepScript('earlier checkout', [
     failFunction,
     ...offlineGitLines,
@@ -35,18 +39,28 @@ export const retireScript = ({ directory, parts }: CheckoutPlan): string =>
     // Inside of another checkout git would answer for that.
     '[ -d .git ] || warmbox_fail "there is no earlier checkout"',
     'export GIT_LFS_SKIP_SMUDGE=1',
-    // Where the file system was copied, every file looks changed by its inode and would be written anew; its time would
-    // then be too. What is left to change is the answer, and the next line's to deal with.
-    'git update-index -q --refresh || true',
-    // Setup may have changed what is ignored.
-    'git reset --quiet --hard',
-    ...(parts.submodules ? ['git submodule --quiet deinit --all --force'] : []),
-    'git clean --quiet -ffd',
+    'warmbox_head="$(git rev-parse --verify HEAD)"',
     // What the host is told that it need not send again.
-    'git update-ref refs/warmbox/parent HEAD',
+    'git update-ref refs/warmbox/parent "$warmbox_head"',
     'mkdir -p -- "$(dirname -- "$warmbox_parent")"',
     'rm -rf -- "$warmbox_parent"',
     'mv -T -- .git "$warmbox_parent"',
+    `git init --quiet --template=${wanted.sha.length === 64 ? ' --object-format=sha256' : ''}`,
+    'mkdir -p .git/objects/info',
+    `printf '%s\\n' "$warmbox_parent/objects" > .git/objects/info/alternates`,
+    'git read-tree "$warmbox_head"',
+    // What is as the commit has it keeps its time. What is not is the answer, and the next line's to deal with.
+    'git update-index -q --refresh || true',
+    // Setup may have changed what is ignored.
+    'git checkout-index --all --force --index',
+    // A submodule is checked out anew, or, where no option asks for it, left empty as a clone leaves it.
+    `git ls-files --stage -z | sed -z -n 's/^160000 [^\\t]*\\t//p' | while IFS= read -r -d '' warmbox_path; do`,
+    '  rm -rf -- "$warmbox_path"',
+    '  mkdir -p -- "$warmbox_path"',
+    'done',
+    'git clean --quiet -ffd',
+    'mv -f -- .git/index "$warmbox_parent/index"',
+    'rm -rf .git',
   ])
 
 /**
@@ -56,9 +70,46 @@ export const retireScript = ({ directory, parts }: CheckoutPlan): string =>
 const takeOverLines = (sha: string): readonly string[] => [
   'cp -- "$warmbox_parent/index" .git/index',
   `warmbox_sha=${quoteShell(sha)}`,
-  'GIT_LFS_SKIP_SMUDGE=1 git -c advice.detachedHead=false checkout --quiet --force --detach "$warmbox_sha"',
+  'export GIT_LFS_SKIP_SMUDGE=1',
+  // Where the file system was copied, every file looks changed by its inode and would be written anew.
+  'git update-index -q --refresh || true',
+  'git -c advice.detachedHead=false checkout --quiet --force --detach "$warmbox_sha"',
   ...checkoutLines.slice(1),
   'git clean --quiet -ffd',
+  ...likeCloneLines,
+  'unset GIT_LFS_SKIP_SMUDGE',
+]
+
+/**
+ * To git a file is unchanged where its blob is. What a clone writes for the blob depends on attributes and settings too,
+ * which are others now, or were others when the file was written. So the commit is written once more, next to the checkout,
+ * and every file that is not the same, byte for byte and in its permissions, is taken from there.
+ */
+const likeCloneLines: readonly string[] = [
+  `warmbox_reference=${quoteShell(reference)}`,
+  'rm -rf -- "$warmbox_reference" "$warmbox_reference".*',
+  'mkdir -p -- "$warmbox_reference"',
+  'GIT_INDEX_FILE="$warmbox_reference.index" git --work-tree="$warmbox_reference" read-tree --reset -u "$warmbox_sha"',
+  // Quoted where a name has a line feed, as the other end of the pipe reads them; and as they are, in the same order.
+  `git ls-files --stage | sed -n 's/^100[0-7]* [^\\t]*\\t//p' > "$warmbox_reference.quoted"`,
+  `git ls-files --stage -z | sed -z -n 's/^100[0-7]* [^\\t]*\\t//p' > "$warmbox_reference.names"`,
+  'warmbox_git_directory="$PWD/.git"',
+  // In a shell of its own, so that the directory is left again.
+  'warmbox_measure() (',
+  '  cd -- "$1"',
+  '  GIT_DIR="$warmbox_git_directory" git hash-object --no-filters --stdin-paths < "$warmbox_reference.quoted" > "$2.ids"',
+  '  xargs -0 -r stat --format=%f -- < "$warmbox_reference.names" > "$2.modes"',
+  '  paste -- "$2.ids" "$2.modes" > "$2"',
+  ')',
+  'warmbox_measure . "$warmbox_reference.here"',
+  'warmbox_measure "$warmbox_reference" "$warmbox_reference.there"',
+  `while IFS= read -r -u 3 -d '' warmbox_path && IFS= read -r -u 4 warmbox_here && IFS= read -r -u 5 warmbox_there; do`,
+  '  [ "$warmbox_here" = "$warmbox_there" ] || cp --remove-destination -- "$warmbox_reference/$warmbox_path" "$warmbox_path"',
+  'done 3< "$warmbox_reference.names" 4< "$warmbox_reference.here" 5< "$warmbox_reference.there"',
+  'rm -rf -- "$warmbox_reference" "$warmbox_reference".*',
+  // A new index: to the old one a file of another length has changed, whatever is in it.
+  'git read-tree "$warmbox_sha"',
+  'git update-index -q --refresh || true',
 ]
 
 /**

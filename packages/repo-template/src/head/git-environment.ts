@@ -38,6 +38,8 @@ export const hermeticSettings: readonly (readonly [key: string, value: string])[
   ['credential.helper', ''],
   ['core.askPass', ''],
   ['core.hooksPath', '/dev/null'],
+  // Those of a user, as setup commands may write, would change what a checkout holds.
+  ['core.attributesFile', '/dev/null'],
   ['http.followRedirects', 'false'],
   // A host that stops answering ends the command: git by itself waits for ever. A pack in the making is kept alive by
   // a few bytes every five seconds.
@@ -56,6 +58,7 @@ export const hermeticVariables: Readonly<Record<string, string>> = Object.freeze
   SSH_ASKPASS: '',
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_ATTR_NOSYSTEM: '1',
   GIT_ALLOW_PROTOCOL: 'https',
   // For git-lfs again, which would present this user's keys to whatever host a repository names.
   GIT_SSH_COMMAND: 'false',

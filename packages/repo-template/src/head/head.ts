@@ -36,5 +36,8 @@ export interface HeadOptions extends RefSelection {
 /**
  * Looks up the commit a repository's default branch (or the given branch, tag, pull or merge request) points to. Answers
  * `unreachable` and `refused` rather than reject; rejects with the signal's reason when aborted.
+ *
+ * One of your own is held to `timeoutMs` and `signal` whether it heeds them or not. What it finds at another origin than the
+ * access's counts as refused, because the credential would go there.
  */
 export type HeadResolver = (access: RepositoryAccess, options?: HeadOptions) => Promise<Head>

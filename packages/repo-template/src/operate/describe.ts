@@ -8,6 +8,7 @@ import {
 } from '@warmbox/resolution'
 import type { ConnectionOpts } from 'e2b'
 import { commitsSince } from '../build/incremental-parent.ts'
+import { assertConnection } from '../known-keys.ts'
 import { lineOf } from '../named-spec.ts'
 import { type RepoTemplateOptions, type ResolvedOptions, resolveOptions } from '../options.ts'
 import { commitOf, type Inventory, takeInventory } from './inventory.ts'
@@ -40,7 +41,7 @@ export interface RepoTemplateDescription {
   readonly current: DescribedBuild | undefined
   /** The last build from nothing of the same branch. */
   readonly clean: DescribedBuild | undefined
-  /** Commits requested since that one, those of other branches included. */
+  /** Commits of the branch requested since that one; of the default branch, those given as `sha` included. */
   readonly sinceClean: number | undefined
   /** Of any branch or pull request, as all below. */
   readonly lastBuild: DescribedBuild | undefined
@@ -62,6 +63,7 @@ export const describeRepoTemplate = async (
   connection: ConnectionOpts = {},
 ): Promise<RepoTemplateDescription> => {
   const resolved = resolveOptions(options)
+  assertConnection(connection)
   const { signal } = connection
   const api = createTemplateApi(connection)
   const { name, secrets } = await locateTemplate(resolved, signal)
@@ -77,7 +79,8 @@ export const describeRepoTemplate = async (
     name,
     current: buildBehind(line?.current),
     clean: buildBehind(line?.clean),
-    sinceClean: clean === undefined ? undefined : commitsSince(clean, tags).length,
+    sinceClean:
+      line === undefined || clean === undefined ? undefined : commitsSince(clean, tags, line.lineSuffix).length,
     lastBuild: builds.slice(0, 1).map(describe)[0],
     lastFailure:
       failed === undefined
@@ -103,9 +106,7 @@ const nothing = {
 }
 
 const lineTags = (options: ResolvedOptions) =>
-  options.selector.lineSuffix === undefined || options.sha !== undefined
-    ? undefined
-    : lineOf(options, options.selector.lineSuffix)
+  options.selector.hasMovingTags && options.sha === undefined ? lineOf(options, options.selector.lineSuffix) : undefined
 
 const describer =
   ({ tags }: Inventory, now: number) =>

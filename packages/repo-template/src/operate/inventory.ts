@@ -1,4 +1,5 @@
 import type { BuildState, BuildSummary, TagAssignment, TemplateApi } from '@warmbox/resolution'
+import { parseCommitTag } from '../commit-tag.ts'
 
 /** What the platform has under a template's name. */
 export interface Inventory {
@@ -29,5 +30,5 @@ export const takeInventory = async (
   }
 }
 
-/** The commit in a tag such as `sha-<commit>`. */
-export const commitOf = (tag: string): string | undefined => /^sha-([0-9a-f]{40}|[0-9a-f]{64})$/.exec(tag)?.[1]
+/** The commit in a commit's tag. */
+export const commitOf = (tag: string): string | undefined => parseCommitTag(tag)?.sha

@@ -106,7 +106,7 @@ const countedOf = (sorted: readonly TagAssignment[], { cleanEvery }: PruneRules)
     sorted
       .filter(({ tag }) => tag === 'clean' || tag.startsWith('clean-'))
       .flatMap((clean) =>
-        commitsSince(clean, sorted)
+        commitsSince(clean, sorted, clean.tag.slice('clean'.length))
           .slice(0, cleanEvery - 1)
           .map((assignment) => [assignment, clean.tag] as const),
       ),

@@ -2,8 +2,8 @@ import { createTemplateApi, type TagAssignment, type TemplateApi } from '@warmbo
 import type { ConnectionOpts } from 'e2b'
 import { countOf } from '../count.ts'
 import { RepoTemplateError } from '../errors.ts'
-import { assertKnownKeys } from '../known-keys.ts'
-import { type RepoTemplateOptions, resolveOptions } from '../options.ts'
+import { assertConnection, assertKnownKeys, assertObject } from '../known-keys.ts'
+import { type RepoTemplateOptions, type ResolvedOptions, resolveOptions } from '../options.ts'
 import { commitOf, type Inventory, takeInventory } from './inventory.ts'
 import { locateTemplate } from './locate.ts'
 import { decidePruning, type PruneDecision, type PruneRules } from './prune-decisions.ts'
@@ -18,15 +18,21 @@ export interface PruneOptions {
   readonly dryRun?: boolean | undefined
 }
 
-/** What became, or would become, of a template's tags. */
-export interface PruneResult {
-  readonly name: string
-  readonly dryRun: boolean
-  /** One for each tag, newest first. */
-  readonly decisions: readonly PruneDecision[]
-  /** Removed for good; empty in a dry run. Less than decided where a tag was moved meanwhile. */
-  readonly removed: readonly string[]
-}
+/** What became, or would become, of one repository's template. */
+export type PruneResult =
+  | {
+      readonly status: 'pruned'
+      readonly name: string
+      readonly dryRun: boolean
+      /** One for each tag, newest first. */
+      readonly decisions: readonly PruneDecision[]
+      /** Removed for good; empty in a dry run. Less than decided where a tag was moved meanwhile. */
+      readonly removed: readonly string[]
+    }
+  /** Nothing is known to have been removed; a removal that was not answered may have happened all the same. */
+  | { readonly status: 'failed'; readonly dryRun: boolean; readonly error: unknown }
+  /** The signal was aborted before it ended, or began. */
+  | { readonly status: 'aborted'; readonly dryRun: boolean }
 
 const DEFAULT_KEEP_LAST = 10
 
@@ -38,13 +44,16 @@ const DEFAULT_KEEP_LAST = 10
  * A tag goes with its whole history, and a build whose last tag went can never be reached again. Sandboxes that run or
  * are paused are not touched; a session at a removed commit builds it again. Whether E2B frees the space it does not say.
  *
- * @throws RepoTemplateError `OPTION_INVALID` for malformed rules; as {@link describeRepoTemplate} otherwise.
+ * @returns one result for each repository, in the order given; one that fails, for the reasons {@link describeRepoTemplate}
+ * does, keeps no other from being pruned, and never rejects, nor does an abort.
+ * @throws RepoTemplateError or IdentityError for malformed rules or options of any of them, before anything is requested.
  */
 export const pruneRepoTemplates = async (
   repositories: RepoTemplateOptions | readonly RepoTemplateOptions[],
   options: PruneOptions = {},
   connection: ConnectionOpts = {},
 ): Promise<readonly PruneResult[]> => {
+  assertObject(options, 'options', 'The rules of a pruning')
   assertKnownKeys(options, ['keepLast', 'maxAgeMs', 'dryRun'], 'A pruning')
   const { dryRun = true, maxAgeMs } = options
   if (typeof dryRun !== 'boolean') {
@@ -52,6 +61,7 @@ export const pruneRepoTemplates = async (
   }
   const keepLast = countOf(options.keepLast, 'keepLast', DEFAULT_KEEP_LAST, 0)
   if (maxAgeMs !== undefined) countOf(maxAgeMs, 'maxAgeMs', 0, 0)
+  assertConnection(connection)
   const all = [repositories].flat().map((each) => resolveOptions(each))
   const { signal } = connection
   const api = createTemplateApi(connection)
@@ -59,12 +69,20 @@ export const pruneRepoTemplates = async (
   for (const each of all) {
     // One after another: this is housekeeping, and shares the account's rate limit with sessions.
     // oxlint-disable-next-line no-await-in-loop
-    const { name } = await locateTemplate(each, signal)
-    const rules = { keepLast, maxAgeMs, cleanEvery: each.cleanEvery }
-    // oxlint-disable-next-line no-await-in-loop
-    results.push(await prune(api, name, rules, dryRun, signal))
+    results.push(await pruneOne(each))
   }
   return results
+
+  async function pruneOne(each: ResolvedOptions): Promise<PruneResult> {
+    const rules = { keepLast, maxAgeMs, cleanEvery: each.cleanEvery }
+    try {
+      signal?.throwIfAborted()
+      const { name } = await locateTemplate(each, signal)
+      return await prune(api, name, rules, dryRun, signal)
+    } catch (error) {
+      return signal?.aborted === true ? { status: 'aborted', dryRun } : { status: 'failed', dryRun, error }
+    }
+  }
 }
 
 const prune = async (
@@ -75,17 +93,17 @@ const prune = async (
   signal: AbortSignal | undefined,
 ): Promise<PruneResult> => {
   const inventory = await takeInventory(api, name, signal)
-  if (inventory === undefined) return { name, dryRun, decisions: [], removed: [] }
+  if (inventory === undefined) return { status: 'pruned', name, dryRun, decisions: [], removed: [] }
   const hiding = await hidingTags(api, name, inventory, signal)
   const { tags, stateOf } = inventory
   const facts = { tags, stateOf, hidesReady: (tag: string) => hiding.has(tag), now: Date.now() }
   const decisions = decidePruning(facts, rules)
   const chosen = decisions.filter(({ action }) => action === 'remove')
-  if (dryRun || chosen.length === 0) return { name, dryRun, decisions, removed: [] }
+  if (dryRun || chosen.length === 0) return { status: 'pruned', name, dryRun, decisions, removed: [] }
   // Meanwhile somebody may have requested one of them again, or moved `current` back to one.
   const unmoved = unmovedSince(await api.tags(name, signal), chosen)
   if (unmoved.length > 0) await api.removeTags(name, unmoved, signal)
-  return { name, dryRun, decisions, removed: unmoved }
+  return { status: 'pruned', name, dryRun, decisions, removed: unmoved }
 }
 
 /** The tags of commits whose newest build failed while an older one boots. */

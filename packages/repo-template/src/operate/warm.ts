@@ -2,8 +2,14 @@ import { isWarmboxError } from '@warmbox/identity'
 import { type ResolutionEvent, tell } from '@warmbox/resolution'
 import { countOf } from '../count.ts'
 import { RepoTemplateError } from '../errors.ts'
+import { assertConnection } from '../known-keys.ts'
 import { type RepoTemplateOptions, type ResolvedOptions, resolveOptions } from '../options.ts'
-import { type RefreshConnection, type RefreshRepoTemplateResult, refreshResolved } from '../refresh-repo-template.ts'
+import {
+  type RefreshConnection,
+  refreshKeys,
+  type RefreshRepoTemplateResult,
+  refreshResolved,
+} from '../refresh-repo-template.ts'
 
 /** How far a warm-up is. `index` is the repository's place among those given. */
 export type WarmEvent =
@@ -50,6 +56,15 @@ export const warmRepositories = async (
   repositories: readonly RepoTemplateOptions[],
   connection: WarmConnection = {},
 ): Promise<readonly WarmResult[]> => {
+  if (!Array.isArray(repositories)) {
+    throw new RepoTemplateError({
+      code: 'OPTION_TYPE',
+      field: 'repositories',
+      message: 'repositories must be a list',
+      hint: 'Write [options] for one repository.',
+    })
+  }
+  assertConnection(connection, ['concurrency', ...refreshKeys])
   const { concurrency, onEvent, signal, ...refreshing } = connection
   const lanes = countOf(concurrency, 'concurrency', DEFAULT_CONCURRENCY)
   const all = repositories.map((each) => resolvedWithRepository(each))

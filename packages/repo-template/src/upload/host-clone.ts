@@ -8,6 +8,7 @@ import { RepoTemplateError } from '../errors.ts'
 import { extraCertificates } from '../head/certificates.ts'
 import { destinationOf } from '../hosts/allowed-hosts.ts'
 import { type HostGit, withHostGit } from '../host-git.ts'
+import { makeOwnDirectory } from '../own-directory.ts'
 
 /** A clone made by this machine. */
 export interface HostClone {
@@ -69,8 +70,7 @@ export const makeUpload = async (
 ): Promise<() => Promise<void>> => {
   const { mkdir, rm } = await import('node:fs/promises')
   const remove = () => rm(directory, { recursive: true, force: true })
-  // Not recursively: a directory that is there already is somebody else's.
-  await mkdir(directory, { mode: 0o700 })
+  await makeOwnDirectory(directory)
   try {
     await mkdir(`${directory}/repository`)
     await cloneOnHost(inputs, directory, signal)

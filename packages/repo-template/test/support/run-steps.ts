@@ -59,10 +59,12 @@ export const runSteps = async (
     readonly environment?: Readonly<Record<string, string>>
     readonly programs?: Readonly<Record<string, string>>
     readonly rewrite?: (script: string) => string
+    /** The home of an earlier image, on which this one is built. */
+    readonly parent?: string
   } = {},
 ): Promise<Image> => {
   const { programs = {}, rewrite = (script: string) => script } = options
-  const home = await temporaryDirectory()
+  const home = options.parent ?? (await temporaryDirectory())
   const bin = join(await temporaryDirectory(), 'bin')
   const calls = join(home, '..', `${home.split('/').at(-1) ?? ''}.calls`)
   const authority = join(bin, 'authority.pem')
@@ -87,7 +89,7 @@ export const runSteps = async (
   const environment: Record<string, string> = {}
   let log = ''
   try {
-    for (const { type, args } of await ownSteps(template)) {
+    for (const { type, args } of await (options.parent === undefined ? ownSteps : stepsOf)(template)) {
       if (type === 'ENV') {
         for (let index = 0; index < args.length; index += 2) {
           environment[args[index] ?? ''] = (args[index + 1] ?? '').replaceAll(/\$(?:\w+|\{\w+\}|.)/g, '')
