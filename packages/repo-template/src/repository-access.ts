@@ -1,5 +1,5 @@
 import { type CloneUrl, parseCloneUrl } from '@warmbox/identity'
-import { findUnknownName } from '@warmbox/resolution'
+import { findMisspeltName } from '@warmbox/resolution'
 import { abortable } from './deadline.ts'
 import { type Credential, credentialOf } from './credential.ts'
 import { RepoTemplateError } from './errors.ts'
@@ -45,9 +45,9 @@ const refuse = (message: string, field: string, hint?: string): never => {
  */
 export const parseAccess = (access: RepositoryAccess, forms: CredentialForms): Repository => {
   if (typeof access !== 'object' || access === null) return refuse('getRepositoryAccess answered no object', 'access')
-  const unknown = findUnknownName(access, ['cloneUrl', 'authorization'])
-  // A misspelt authorization would otherwise ask for a private repository as nobody.
-  if (unknown !== undefined) return refuse(`An access has no '${unknown.name}'`, unknown.name, unknown.hint)
+  // A misspelt authorization would ask for a private repository as nobody. What else a host keeps in it is its own affair.
+  const misspelt = findMisspeltName(access, ['cloneUrl', 'authorization'])
+  if (misspelt !== undefined) return refuse(`An access has no '${misspelt.name}'`, misspelt.name, misspelt.hint)
   const clone = parseCloneUrl(access.cloneUrl)
   const { authorization } = access
   if (authorization === undefined) return { clone, token: undefined, credential: undefined }

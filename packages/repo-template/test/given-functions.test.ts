@@ -98,6 +98,13 @@ test('a misspelt authorization does not ask for a private repository as nobody',
   })
 })
 
+test('what else a host keeps in an access is its own affair', async () => {
+  const access = { cloneUrl, expiresAt: 0 }
+  await expect(resolve({ getRepositoryAccess: () => Promise.resolve(access) })).resolves.toMatchObject({
+    ref: expect.stringMatching(/^mastra-repo-/),
+  })
+})
+
 test('what is no list, no options or no connection is refused by name', async () => {
   await expect(warmRepositories(untyped(optionsOf()))).rejects.toMatchObject({ field: 'repositories' })
   const type = { code: 'OPTION_TYPE', field: 'options' }
