@@ -141,10 +141,13 @@ export function failureOf(ref: string, { failure }: BuildProgress, redactor: Red
 }
 
 /**
- * E2B quotes the whole script of a step that failed; its first line says which it is, its last how it ended. Redact
- * first: a secret cut in two is no longer recognised.
+ * E2B quotes the whole script of a step that failed. Its first line says which it is; what follows the quotation, how it
+ * ended. Redact first: a secret cut in two is no longer recognised.
  */
 const gistOf = (message: string): string => {
   const lines = message.split('\n')
-  return lines.length < 3 ? message : `${lines.at(0)} … ${lines.at(-1)}`
+  if (lines.length < 3) return message
+  const last = lines.at(-1) ?? ''
+  const end = last.lastIndexOf("': ")
+  return `${lines.at(0)} …${end === -1 ? ` ${last}` : last.slice(end)}`
 }

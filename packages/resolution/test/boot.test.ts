@@ -266,14 +266,14 @@ describe('a build that fails', () => {
     expect(world.api.builds.map(({ ref }) => ref)).toEqual([REF, 'plain:v1'])
   })
 
-  test('is told by the first and last line of what the platform says, redacted before it is cut', async () => {
+  test('is told by the first line of what the platform quotes and by how it ended, redacted before it is cut', async () => {
     const world = new World()
     const secret = 'first half\nsecond half'
     const message = `failed to run command '# setup\n${secret}\nexit 3': ${secret}`
     world.api.scripts.push({ end: { message, step: '4' } })
     const result = await world.start(named({ redact: [secret], fallbackTemplate: named({ ref: 'plain:v1' }) }))
     expect(result.attempts[1]?.reason).toBe(
-      `Step 4 of the build of '${REF}' failed: failed to run command '# setup … exit 3': ***`,
+      `Step 4 of the build of '${REF}' failed: failed to run command '# setup …': ***`,
     )
   })
 
