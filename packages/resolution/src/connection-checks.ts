@@ -1,8 +1,8 @@
 import type { ConnectionOpts } from 'e2b'
 import { assertKnownNames, isRecord, refuseInput } from './option-checks.ts'
 
-/** The SDK's connection options, each of them: one that is new there does not compile until it is here. */
-export const ENDPOINT_NAMES: Readonly<Record<keyof ConnectionOpts, true>> = {
+/** Those of the newest SDK; older ones lack some. */
+const names = {
   apiKey: true,
   validateApiKey: true,
   domain: true,
@@ -16,7 +16,10 @@ export const ENDPOINT_NAMES: Readonly<Record<keyof ConnectionOpts, true>> = {
   proxy: true,
   apiHeaders: true,
   signal: true,
-}
+} as const
+
+/** The SDK's connection options, each of them: one that is new there does not compile until it is here. */
+export const ENDPOINT_NAMES: Readonly<Record<keyof ConnectionOpts, true>> = names
 
 /**
  * Refuses what the SDK would pass over: with `apikey` in the place of `apiKey` it takes the key of the environment, which
