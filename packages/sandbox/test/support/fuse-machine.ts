@@ -10,13 +10,9 @@ import type { FakeProcess } from './fake-process.ts'
 export async function withoutS3fs(): Promise<string | undefined> {
   try {
     await access('/dev/fuse', constants.R_OK | constants.W_OK)
-    execFileSync(
-      'unshare',
-      ['-Urmpf', 'bash', '-c', 'command -v s3fs nsenter mountpoint && mount -t tmpfs tmpfs /mnt'],
-      {
-        stdio: 'pipe',
-      },
-    )
+    // Given several names, `command -v` is content with one.
+    const script = 'for name in s3fs nsenter mountpoint; do command -v "$name"; done; mount -t tmpfs tmpfs /mnt'
+    execFileSync('unshare', ['-Urmpf', 'bash', '-ec', script], { stdio: 'pipe' })
     return undefined
   } catch (error) {
     return `no s3fs, /dev/fuse or namespaces: ${String(error).split('\n')[0]}`
