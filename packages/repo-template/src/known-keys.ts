@@ -1,5 +1,4 @@
-import { findMisspeltName, findUnknownName } from '@warmbox/resolution'
-import type { ConnectionOpts } from 'e2b'
+import { CONNECTION_OPTION_NAMES, findMisspeltName, findUnknownName } from '@warmbox/resolution'
 import { RepoTemplateError } from './errors.ts'
 
 /** @throws RepoTemplateError `OPTION_TYPE` for what is no object. */
@@ -15,27 +14,10 @@ export const assertObject = (value: unknown, field: string, what: string): void 
 export const assertKnownKeys = (value: object, known: readonly string[], what: string): void =>
   refuseName(findUnknownName(value, known), what)
 
-/** What the SDK's connection has; others may come with a later one. */
-const connectionKeys: readonly (keyof ConnectionOpts)[] = [
-  'apiKey',
-  'validateApiKey',
-  'domain',
-  'apiUrl',
-  'sandboxUrl',
-  'debug',
-  'requestTimeoutMs',
-  'retries',
-  'logger',
-  'headers',
-  'proxy',
-  'apiHeaders',
-  'signal',
-]
-
 /** Refuses a connection that is none, and keys that resemble one of the SDK's or of `own`. */
 export const assertConnection = (connection: object, own: readonly string[] = []): void => {
   assertObject(connection, 'connection', 'The connection')
-  refuseName(findMisspeltName(connection, [...own, ...connectionKeys]), 'A connection')
+  refuseName(findMisspeltName(connection, [...own, ...CONNECTION_OPTION_NAMES]), 'A connection')
 }
 
 const refuseName = (unknown: { readonly name: string; readonly hint: string } | undefined, what: string): void => {

@@ -21,6 +21,9 @@ const names = {
 /** The SDK's connection options, each of them: one that is new there does not compile until it is here. */
 export const ENDPOINT_NAMES: Readonly<Record<keyof ConnectionOpts, true>> = names
 
+/** Names of the newest SDK's connection options, for those who look for misspelt ones. */
+export const CONNECTION_OPTION_NAMES: readonly string[] = Object.freeze(Object.keys(names))
+
 /**
  * Refuses what the SDK would pass over: with `apikey` in the place of `apiKey` it takes the key of the environment, which
  * may be another account's. The SDK may come to know more names, so only one that resembles a known one is refused.

@@ -3,6 +3,7 @@ import type { Clock } from './clock.ts'
 import { isPassing } from './code-classes.ts'
 import { isResolutionError, ResolutionError } from './errors.ts'
 import type { ResolutionListener } from './events.ts'
+import { failureGist } from './failure-gist.ts'
 import { leftAfter } from './left-build.ts'
 import type { Redactor } from './redact.ts'
 import type { BuildTarget } from './target.ts'
@@ -129,7 +130,7 @@ const isTemplateStep = (step: string | undefined): boolean => step !== undefined
 /** Why a build ended, as an error: `BUILD_STEP_FAILED` where the template itself is at fault. */
 export function failureOf(ref: string, { failure }: BuildProgress, redactor: Redactor): ResolutionError {
   const step = failure?.step
-  const why = failure === undefined ? 'E2B gave no reason' : gistOf(redactor.text(failure.message))
+  const why = failure === undefined ? 'E2B gave no reason' : failureGist(redactor.text(failure.message))
   return isTemplateStep(step)
     ? new ResolutionError({
         code: 'BUILD_STEP_FAILED',
@@ -138,16 +139,4 @@ export function failureOf(ref: string, { failure }: BuildProgress, redactor: Red
         step,
       })
     : new ResolutionError({ code: 'BUILD_FAILED', message: `The build of '${ref}' failed: ${why}`, step })
-}
-
-/**
- * E2B quotes the whole script of a step that failed. Its first line says which it is; what follows the quotation, how it
- * ended. Redact first: a secret cut in two is no longer recognised.
- */
-const gistOf = (message: string): string => {
-  const lines = message.split('\n')
-  if (lines.length < 3) return message
-  const last = lines.at(-1) ?? ''
-  const end = last.lastIndexOf("': ")
-  return `${lines.at(0)} …${end === -1 ? ` ${last}` : last.slice(end)}`
 }

@@ -36,6 +36,8 @@ export {
   TemplateUnusableError,
 } from './errors.ts'
 export type { Attempt, AttemptOutcome, BuildLogLevel, ResolutionEvent, ResolutionListener, Rung } from './events.ts'
+export { CONNECTION_OPTION_NAMES } from './connection-checks.ts'
+export { failureGist } from './failure-gist.ts'
 export { findMisspeltName, findUnknownName, type UnknownName } from './known-names.ts'
 export { lookUpAttempt } from './look-up-attempt.ts'
 export {

@@ -102,6 +102,7 @@ test('the words of a resolution', () => {
 
 test('the values a host can import, the constants of the identity included', () => {
   expect(Object.keys(resolution).toSorted()).toEqual([
+    'CONNECTION_OPTION_NAMES',
     'DEFAULT_BUILD_TIMEOUT_MS',
     'DEFAULT_CPU_COUNT',
     'DEFAULT_MEMORY_MB',
@@ -122,6 +123,7 @@ test('the values a host can import, the constants of the identity included', () 
     'createRedactor',
     'createTemplateApi',
     'ensureTemplate',
+    'failureGist',
     'findMisspeltName',
     'findUnknownName',
     'formatTemplateRef',

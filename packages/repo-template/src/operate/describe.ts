@@ -3,6 +3,7 @@ import {
   type BuildSummary,
   createRedactor,
   createTemplateApi,
+  failureGist,
   type Redactor,
   type TemplateApi,
 } from '@warmbox/resolution'
@@ -127,13 +128,7 @@ const whyOf = async (
 ): Promise<Pick<DescribedFailure, 'reason' | 'step'>> => {
   const { failure } = await api.buildProgress({ templateId, buildId }, 0, signal)
   return {
-    reason: failure === undefined ? undefined : gistOf(redactor.text(failure.message)),
+    reason: failure === undefined ? undefined : failureGist(redactor.text(failure.message)),
     step: failure?.step,
   }
-}
-
-/** E2B quotes the whole script of a failed step: its first line says which it is, its last how it ended. */
-const gistOf = (message: string): string => {
-  const lines = message.split('\n')
-  return lines.length < 3 ? message : `${lines.at(0)} … ${lines.at(-1)}`
 }
