@@ -1,6 +1,7 @@
+import type { Sandbox } from 'e2b'
 import { E2BSandboxError } from './errors.ts'
 import { errorCode } from './sdk-errors.ts'
-import type { SandboxApi } from './sdk.ts'
+import { answers, type SandboxApi } from './sdk.ts'
 
 /** What E2B says of a sandbox; `unknown` where it could not be asked. */
 export type SandboxCondition = 'running' | 'paused' | 'gone' | 'unknown'
@@ -30,8 +31,12 @@ export async function diagnoseFailure(
   sandboxes: SandboxApi,
   failure: Error,
   operation: string,
-  sandboxId: string,
+  sandbox: Sandbox,
 ): Promise<Diagnosis> {
+  const { sandboxId } = sandbox
+  if (!wasAnswered(failure) && !(await answers(sandbox))) {
+    return { failure: networkFailure(failure, operation, sandboxId) }
+  }
   const code = errorCode(failure)
   if (code !== 'SANDBOX_GONE' && code !== 'CONNECTION_LOST') return { failure }
   const condition = await conditionOf(sandboxes, sandboxId)
@@ -49,6 +54,10 @@ export async function diagnoseFailure(
       return condition satisfies never
   }
 }
+
+/** The SDK tells a failed connection to the sandbox from a failure within it by nothing but its text. */
+const wasAnswered = (failure: Error): boolean =>
+  !(failure instanceof E2BSandboxError) || failure.code !== 'PLATFORM' || failure.status !== undefined
 
 const goneError = (cause: Error, operation: string, sandboxId: string, condition: 'paused' | 'gone'): E2BSandboxError =>
   new E2BSandboxError({
@@ -77,7 +86,7 @@ const unreachableError = (
 }
 
 /** The error of a request to the sandbox that got no answer. */
-export const networkFailure = (cause: Error, operation: string, sandboxId: string): E2BSandboxError =>
+const networkFailure = (cause: Error, operation: string, sandboxId: string): E2BSandboxError =>
   new E2BSandboxError({
     code: 'NETWORK',
     message: `${operation} failed: no connection to sandbox ${sandboxId}`,

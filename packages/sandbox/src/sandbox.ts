@@ -25,7 +25,7 @@ import { assertCommandOptions, commandLine } from './command-options.ts'
 import type { Boot, OwnResolution } from './creator.ts'
 import { describeSandbox } from './describe-sandbox.ts'
 import { Detached } from './detached.ts'
-import { type Diagnosis, diagnoseFailure, networkFailure, unlessGone } from './diagnose.ts'
+import { type Diagnosis, diagnoseFailure, unlessGone } from './diagnose.ts'
 import { EndOfLife } from './end-of-life.ts'
 import { abortedError, E2BSandboxError } from './errors.ts'
 import { resolveFiles, writeSandboxFiles } from './files.ts'
@@ -42,7 +42,7 @@ import { E2BProcessManager } from './process-manager.ts'
 import { withRecovery } from './recovery.ts'
 import { resolveOptions } from './resolve-options.ts'
 import { isSdkFailure } from './sdk-origin.ts'
-import { answers, connectSdkSandbox, createSdkSandbox, runScript, writeRootFile } from './sdk.ts'
+import { connectSdkSandbox, createSdkSandbox, runScript, writeRootFile } from './sdk.ts'
 import { SessionContext } from './session-context.ts'
 import { StartInFlight } from './start-in-flight.ts'
 import { buildDefault, resolveConfigured } from './template-refs.ts'
@@ -612,16 +612,9 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
     return this.#options.idIsShared || this.#known() !== undefined
   }
 
-  async #diagnose(error: unknown, operation: string, sandbox: Sandbox): Promise<Diagnosis> {
+  #diagnose(error: unknown, operation: string, sandbox: Sandbox): Promise<Diagnosis> {
     const failure = this.#context.typed(error, operation)
-    const { sandboxId } = sandbox
-    // The SDK tells a failed connection to the sandbox from a failure within it by nothing but its text.
-    const hadAnswer =
-      !(failure instanceof E2BSandboxError) || failure.code !== 'PLATFORM' || failure.status !== undefined
-    if (!hadAnswer && !(await answers(sandbox))) {
-      return { failure: networkFailure(failure, operation, sandboxId) }
-    }
-    return diagnoseFailure(this.#context.connection().sandboxes, failure, operation, sandboxId)
+    return diagnoseFailure(this.#context.connection().sandboxes, failure, operation, sandbox)
   }
 
   #lost({ sandbox: { sandboxId } }: Attachment, reason: 'paused' | 'gone'): void {
