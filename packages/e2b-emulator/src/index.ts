@@ -24,6 +24,7 @@ export {
   type Runtime as RuntimePort,
   type RuntimeErrorCode,
   type SpawnOptions,
+  type WriteOptions,
 } from './runtime/port.ts'
 export { SystemError, type SystemErrorName } from './runtime/system-errors.ts'
 export { probeNamespaces } from './runtime/real/probe.ts'
