@@ -137,8 +137,10 @@ async function upload<Method extends 'write' | 'unpack'>(
     call.send('end')
     return await call.reply
   } catch (error) {
-    // The source failed: the file stays as far as it came, as after a broken upload.
+    // The source failed: the file stays as far as it came, as after a broken upload. The machine is done with it when this
+    // rejects; what it has to say of being broken off is the caller's own doing.
     call.send('cancel')
+    await call.reply.catch(() => undefined)
     throw error
   } finally {
     call.finish()
