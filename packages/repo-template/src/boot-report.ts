@@ -1,6 +1,6 @@
 import { parseRecord, TEMPLATE_RECORD } from './checkout/record.ts'
+import { inspectScript, templateRecordScript } from './sync/inspect-script.ts'
 import { readFields, scriptRunner, type SyncableSandbox } from './sync/sandbox.ts'
-import { inspectScript, templateRecordScript } from './sync/scripts.ts'
 import { timeoutOf } from './timeout.ts'
 
 /** What a session was given, and whether its dependencies are those of its checkout. */

@@ -1,7 +1,7 @@
 import type { CloneUrl } from '@warmbox/identity'
 import { quoteShell } from '@warmbox/resolution'
 import {
-  boundedGitLine,
+  boundedGitLines,
   checkoutLines,
   cloneLines,
   hermeticGitLines,
@@ -59,7 +59,7 @@ export const cloneScript = (plan: CheckoutPlan, names: readonly string[]): strin
     failFunction,
     ...exportLines(names),
     ...hermeticGitLines(plan.clone.origin, CREDENTIAL_VARIABLE, plan.credential?.scheme),
-    boundedGitLine(plan.cloneTimeoutMs),
+    ...boundedGitLines(plan.cloneTimeoutMs),
     ...cloneLines(plan.clone.cloneUrl, plan.wanted, quoteShell(plan.directory)),
     ...partLines(plan.parts, 'online'),
   ])

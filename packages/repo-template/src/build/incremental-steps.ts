@@ -1,6 +1,6 @@
 import { quoteShell } from '@warmbox/resolution'
 import {
-  boundedGitLine,
+  boundedGitLines,
   checkoutLines,
   fetchLines,
   hermeticGitLines,
@@ -121,7 +121,7 @@ export const renewScript = (plan: IncrementalPlan, names: readonly string[]): st
     failFunction,
     ...exportLines(names),
     ...hermeticGitLines(plan.clone.origin, CREDENTIAL_VARIABLE, plan.credential?.scheme),
-    boundedGitLine(plan.cloneTimeoutMs),
+    ...boundedGitLines(plan.cloneTimeoutMs),
     parentLine,
     ...initLines(plan.clone.cloneUrl, plan.wanted.sha, quoteShell(plan.directory)),
     'mkdir -p .git/objects/info',

@@ -37,13 +37,33 @@ export const offlineGitLines: readonly string[] = [
 ]
 
 /**
- * Every git of the script together gets this long, counted from the script's start. A server that goes on giving a byte
- * now and then is slow to no setting of git's. Needs `timeout`, so for images, which have it.
+ * Every git of the script that talks to a host gets this long together, counted from the script's start. A server that
+ * goes on giving a byte now and then is slow to no setting of git's. Needs `timeout`, so for images, which have it.
  */
-export const boundedGitLine = (milliseconds: number): string => {
+export const boundedGitLines = (milliseconds: number): readonly string[] => {
   const seconds = Math.ceil(milliseconds / 1000)
-  return `git() { timeout --kill-after=10 "$((SECONDS < ${seconds} ? ${seconds} - SECONDS : 1))" git "$@"; }`
+  return [
+    'git() {',
+    '  case "$1" in',
+    `    clone|fetch|submodule|lfs) timeout --kill-after=10 "$((SECONDS < ${seconds} ? ${seconds} - SECONDS : 1))" git "$@" ;;`,
+    '    *) command git "$@" ;;',
+    '  esac',
+    '}',
+  ]
 }
+
+/** Shell text that fails where the current directory is in no checkout with a commit. First part of {@link whereLines}. */
+export const askWhere = `warmbox_where="$(git rev-parse 'HEAD^{commit}' --absolute-git-dir)"`
+
+/**
+ * Lines that set `warmbox_head` and `warmbox_git_directory`, an absolute path, for the checkout in the current directory.
+ * One process for both: in a sandbox starting one costs more than what it does. The path comes last, whatever is in it.
+ */
+export const whereLines: readonly string[] = [
+  askWhere,
+  `warmbox_head="\${warmbox_where%%$'\\n'*}"`,
+  `warmbox_git_directory="\${warmbox_where#*$'\\n'}"`,
+]
 
 /** Fetches one commit into the repository of the current directory; all branches where the host gives no single commit. */
 export const fetchLines = (url: string, sha: string, depth: string): readonly string[] => [

@@ -49,7 +49,6 @@ const anywhere = (names: readonly string[]): string => names.map((name) => quote
  * `warmbox_index` is a copy of the index without the marks where there are any. No setting may hide a submodule.
  */
 const lookFunctions: readonly string[] = [
-  'warmbox_marked() { [ -n "$(git ls-files -v | grep -m 1 \'^[a-zS] \' || true)" ]; }',
   'warmbox_unmark() {',
   "  git ls-files -v -z | sed -n -z 's/^[a-z] //p' | git update-index --no-assume-unchanged -z --stdin",
   "  git ls-files -v -z | sed -n -z 's/^[Ss] //p' | while IFS= read -r -d '' warmbox_file; do",
@@ -57,12 +56,15 @@ const lookFunctions: readonly string[] = [
   '  done | git update-index --no-skip-worktree -z --stdin',
   '}',
   'warmbox_index=',
-  'warmbox_diff() {',
+  'warmbox_seen() {',
   '  (',
   '    if [ -n "$warmbox_index" ]; then export GIT_INDEX_FILE="$warmbox_index"; fi',
   '    export GIT_OPTIONAL_LOCKS=0',
-  '    git -c core.fsmonitor=false diff --no-ext-diff --no-textconv --no-renames --ignore-submodules=none "$@" HEAD --',
+  '    git -c core.fsmonitor=false "$@"',
   '  )',
+  '}',
+  'warmbox_diff() {',
+  '  warmbox_seen diff --no-ext-diff --no-textconv --no-renames --ignore-submodules=none "$@" HEAD --',
   '}',
   'warmbox_differences() {',
   '  warmbox_diff --binary || return',
@@ -72,25 +74,39 @@ const lookFunctions: readonly string[] = [
   `  warmbox_inputs="$(git ls-files --stage -- ${anywhere(lockfiles)})"`,
   `  [ -n "$warmbox_inputs" ] || warmbox_inputs="$(git ls-files --stage -- ${anywhere(manifests)})"`,
   '  warmbox_lockfiles="$(printf %s "$warmbox_inputs" | git hash-object --stdin)"',
-  '  if warmbox_marked; then',
+  '  warmbox_marks="$(git ls-files -v | grep -m 1 \'^[a-zS] \' || true)"',
+  '  if [ -n "$warmbox_marks" ]; then',
   '    warmbox_index="$(mktemp)"',
   '    cp -- "$(git rev-parse --git-path index)" "$warmbox_index"',
   '    (export GIT_INDEX_FILE="$warmbox_index"; warmbox_unmark)',
   '  fi',
-  '  warmbox_worktree="$(warmbox_differences | git hash-object --stdin)"',
-  '  warmbox_changed="$({ warmbox_diff --name-only -z; warmbox_diff --cached --name-only -z; } | sort -zu | base64 | tr -d \'\\n\')"',
+  '  warmbox_worktree="$warmbox_clean"',
+  '  warmbox_changed=',
+  // Most often there is nothing, and one question is enough.
+  '  warmbox_some="$(warmbox_seen status --porcelain=v1 --untracked-files=no --no-renames --ignore-submodules=none)"',
+  '  if [ -n "$warmbox_some" ]; then',
+  '    warmbox_worktree="$(warmbox_differences | git hash-object --stdin)"',
+  '    warmbox_changed="$({ warmbox_diff --name-only -z; warmbox_diff --cached --name-only -z; } | sort -zu | base64 | tr -d \'\\n\')"',
+  '  fi',
   '  if [ -n "$warmbox_index" ]; then rm -f -- "$warmbox_index"; warmbox_index=; fi',
   '}',
 ]
 
+/** What git calls a blob without content, by the length of an id. */
+const emptyBlob = {
+  40: 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391',
+  64: '473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813',
+}
+
 /**
  * Lines that set, for the checkout in the current directory, `warmbox_lockfiles`, `warmbox_worktree`, `warmbox_clean`
- * (which `warmbox_worktree` is where nothing differs) and `warmbox_changed`, the base64 of the NUL-terminated names of
- * tracked files that differ, staged ones included. Of lockfiles the ids git already has are hashed, not the files.
- * `warmbox_look` sets them anew, `warmbox_unmark` takes every mark off that hides a file there is.
+ * (which `warmbox_worktree` is where nothing differs), `warmbox_changed`, the base64 of the NUL-terminated names of
+ * tracked files that differ, staged ones included, and `warmbox_marks`, not empty where a mark hides something. Of
+ * lockfiles the ids git already has are hashed, not the files. `warmbox_look` sets them anew, `warmbox_unmark` takes every
+ * mark off that hides a file there is. They need `whereLines`.
  */
 export const measureLines: readonly string[] = [
   ...lookFunctions,
-  'warmbox_clean="$(git hash-object --stdin </dev/null)"',
+  `if [ "\${#warmbox_head}" = 64 ]; then warmbox_clean=${emptyBlob[64]}; else warmbox_clean=${emptyBlob[40]}; fi`,
   'warmbox_look',
 ]

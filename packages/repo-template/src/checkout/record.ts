@@ -1,4 +1,5 @@
 import { quoteShell } from '@warmbox/resolution'
+import { whereLines } from './git-lines.ts'
 import { measureLines } from './measure.ts'
 
 /** What a checkout was made from and for. Holds no secret. Baked into the image and kept up to date by a sync. */
@@ -29,10 +30,21 @@ export const RECORD_IN_GIT = 'warmbox.json'
 /** Where an image says what it is, for people and tools. */
 export const TEMPLATE_RECORD = '/home/user/.warmbox/template.json'
 
-/** Lines that set `warmbox_known`, the commit of the record there is, and `warmbox_baked`, its `worktree`; else empty. */
+/** Lines that set `warmbox_record` to the first line of a file, shell text; empty where there is none. Bounded: anybody may have written it. */
+export const readRecordLines = (file: string): readonly string[] => [
+  'warmbox_record=',
+  `IFS= read -r -n 4096 warmbox_record 2>/dev/null < "${file}" || true`,
+]
+
+/**
+ * Lines that set `warmbox_record`, the text of the record there is, `warmbox_known`, its commit, and `warmbox_baked`, its
+ * `worktree`; else empty. They need `whereLines`.
+ */
 export const knownLines: readonly string[] = [
+  ...readRecordLines(`$warmbox_git_directory/${RECORD_IN_GIT}`),
   'warmbox_recorded() {',
-  `  sed -n 's/^{"version":1,.*"'"$1"'":"\\([0-9a-f]*\\)".*}$/\\1/p' -- "$(git rev-parse --absolute-git-dir)/${RECORD_IN_GIT}" 2>/dev/null || true`,
+  `  local pattern='^\\{"version":1,.*"'"$1"'":"([0-9a-f]*)".*\\}$'`,
+  '  if [[ "$warmbox_record" =~ $pattern ]]; then printf %s "${BASH_REMATCH[1]}"; fi',
   '}',
   'warmbox_known="$(warmbox_recorded sha)"',
   'warmbox_baked="$(warmbox_recorded worktree)"',
@@ -44,14 +56,14 @@ export const knownLines: readonly string[] = [
  * known stays, and everything that differs from it is somebody's work.
  */
 export const attributed = (lines: readonly string[]): readonly string[] => [
+  ...whereLines,
   ...measureLines,
   ...knownLines,
-  'warmbox_before="$(git rev-parse --verify HEAD)"',
   'warmbox_ours=no',
   'if [ "$warmbox_worktree" = "$warmbox_clean" ] || [ "$warmbox_worktree" = "$warmbox_baked" ]; then warmbox_ours=yes; fi',
   ...lines,
   'warmbox_look',
-  '[ "$warmbox_before" = "$(git rev-parse --verify HEAD)" ] || warmbox_ours=no',
+  '[ "$warmbox_head" = "$(git rev-parse --verify HEAD)" ] || warmbox_ours=no',
   'if [ "$warmbox_ours" = yes ]; then warmbox_baked="$warmbox_worktree"; fi',
 ]
 
@@ -71,19 +83,19 @@ export interface RecordInputs {
  * counts as setup's.
  */
 export const recordLines = (inputs: RecordInputs): readonly string[] => [
+  ...whereLines,
   ...measureLines,
   ...writeRecordLines(inputs, '$warmbox_worktree'),
 ]
 
-/** The same after {@link measureLines}, with the shell text of what counts as setup's. */
+/** The same after `whereLines` and `measureLines`, with the shell text of what counts as setup's. */
 export const writeRecordLines = (
   { repository, path, sha, lockfiles: baked, builtAt }: RecordInputs,
   worktree: '$warmbox_worktree' | '$warmbox_baked',
 ): readonly string[] => [
-  'warmbox_git_directory="$(git rev-parse --absolute-git-dir)"',
   `printf '{"version":1,"repository":%s,"path":%s,"sha":"%s","lockfiles":"%s","worktree":"%s","clonedAt":"%s","builtAt":"%s"}\\n' \\`,
   `  ${quoteShell(JSON.stringify(repository))} ${quoteShell(JSON.stringify(path))} \\`,
-  `  ${sha === undefined ? '"$(git rev-parse --verify HEAD)"' : quoteShell(sha)} ${baked === undefined ? '"$warmbox_lockfiles"' : quoteShell(baked)} "${worktree}" \\`,
+  `  ${sha === undefined ? '"$warmbox_head"' : quoteShell(sha)} ${baked === undefined ? '"$warmbox_lockfiles"' : quoteShell(baked)} "${worktree}" \\`,
   `  "$(date -u -r "$warmbox_git_directory/HEAD" +%Y-%m-%dT%H:%M:%SZ)" ${builtAt === undefined ? '"$(date -u +%Y-%m-%dT%H:%M:%SZ)"' : quoteShell(builtAt)} \\`,
   `  > "$warmbox_git_directory/${RECORD_IN_GIT}.new"`,
   `mv -f -- "$warmbox_git_directory/${RECORD_IN_GIT}.new" "$warmbox_git_directory/${RECORD_IN_GIT}"`,

@@ -45,6 +45,8 @@ export const hermeticSettings: readonly (readonly [key: string, value: string])[
   // a few bytes every five seconds.
   ['http.lowSpeedLimit', '1'],
   ['http.lowSpeedTime', '120'],
+  // Tidying up after a fetch would go on in the background, in an image as well.
+  ['maintenance.auto', 'false'],
   // git-lfs knows nothing of GIT_ALLOW_PROTOCOL, and a repository names its endpoint: no directory of this machine
   // (its transfer of local files then ends at once), and nothing unencrypted.
   ['lfs.customtransfer.lfs-standalone-file.path', 'false'],

@@ -1,6 +1,6 @@
 import { type CheckoutRecord, parseRecord } from '../checkout/record.ts'
 import { RepoTemplateError } from '../errors.ts'
-import type { SyncTarget } from './scripts.ts'
+import type { SyncTarget } from './target.ts'
 
 /** What a sync found in the sandbox. */
 export interface Checkout {

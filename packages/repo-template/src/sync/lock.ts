@@ -1,7 +1,7 @@
 /**
  * Lines that hold a lock on `path`, a shell word, until the script ends: one of two syncs waits, at most `seconds`. The
  * kernel keeps it, on what is there anyway; so none outlives its script and nothing is left to remove. Programs the
- * script starts do not hold it: git leaves one behind to tidy up. Without `flock` syncs of several processes are not kept
+ * script starts do not hold it: git may leave one behind. Without `flock` syncs of several processes are not kept
  * apart. Needs `warmbox_fail`.
  */
 export const lockLines = (path: string, seconds: number): readonly string[] => [

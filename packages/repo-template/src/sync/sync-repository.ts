@@ -4,20 +4,14 @@ import { RepoTemplateError } from '../errors.ts'
 import { type RepoTemplateOptions, resolveOptions } from '../options.ts'
 import { timeoutOf } from '../timeout.ts'
 import { type Checkout, readCheckout } from './checkout.ts'
+import { cloneScript } from './clone-script.ts'
+import { inspectScript } from './inspect-script.ts'
 import { inTurn } from './in-turn.ts'
+import { fetchScript, moveScript, partsScript } from './move-scripts.ts'
 import { requireAccess, requireBuildEnvironment, requireHead } from './requirements.ts'
 import { inTime, readFields, type ScriptRun, scriptRunner, type SyncableSandbox } from './sandbox.ts'
-import {
-  cloneScript,
-  fetchScript,
-  inspectScript,
-  moveScript,
-  partsScript,
-  recordScript,
-  setupScript,
-  type SetupState,
-  type SyncTarget,
-} from './scripts.ts'
+import { recordScript, setupScript } from './setup-script.ts'
+import type { SetupState, SyncTarget } from './target.ts'
 
 /** One command of a sync that ended. */
 export interface SyncEvent {
