@@ -22,10 +22,10 @@ interface FollowContext {
 }
 
 /** How long is waited between two questions for a build's state, in milliseconds. Somebody else's matters less. */
-const OUR_POLL = { least: 250, most: 2_000 }
+const OUR_POLL = { least: 200, most: 2_000 }
 const JOINED_POLL = { least: 1_000, most: 10_000 }
 /** Between those: so much of the time waited so far, by which the end of a build is noticed late at most. */
-const POLL_SHARE = 0.1
+const POLL_SHARE = 0.05
 /** Answers in a row that may fail before the build counts as out of sight. */
 const MOST_POLL_FAILURES = 5
 /** E2B gives at most 100 lines an answer; a log that never ends must not keep a finished build waiting. */
