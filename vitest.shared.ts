@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 
 /**
@@ -11,9 +12,13 @@ export const suite = (test: NonNullable<ViteUserConfig['test']> = {}) =>
     test: {
       include: ['test/**/*.test.ts'],
       reporters: ['default', 'json'],
-      // Real processes, on machines that do other things as well.
-      testTimeout: 30_000,
-      hookTimeout: 60_000,
+      // Most of the time goes to processes that tests start and wait for; Vitest's own choice for two cores is one worker.
+      maxWorkers: Math.max(2, availableParallelism() - 1),
+      // Real processes, on machines that may be busy with ten other things: these end what hangs, and measure nothing.
+      testTimeout: 120_000,
+      hookTimeout: 120_000,
+      // What is polled for comes, or never.
+      expect: { poll: { timeout: 60_000 } },
       outputFile: { json: '.vitest/report.json' },
       ...test,
     },

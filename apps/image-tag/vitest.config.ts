@@ -1,4 +1,3 @@
 import { suite } from '../../vitest.shared.ts'
 
-// Every test runs git a few dozen times.
-export default suite({ testTimeout: 120_000 })
+export default suite()

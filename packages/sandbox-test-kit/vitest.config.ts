@@ -1,3 +1,3 @@
 import { suite } from '../../vitest.shared.ts'
 
-export default suite({ testTimeout: 60_000 })
+export default suite()

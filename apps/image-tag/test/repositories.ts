@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-import { afterEach } from 'vitest'
+import { afterAll, afterEach } from 'vitest'
 
 export const REMOTE = 'https://github.com/acme/Widgets.git'
 
@@ -51,12 +51,27 @@ export function commit(directory: string, files: Readonly<Record<string, string>
   return git(directory, 'rev-parse', 'HEAD')
 }
 
-/** A checkout with one commit and a lockfile, cloned from {@link REMOTE} as far as it can tell. */
-export function checkout(remote: string | undefined = REMOTE): string {
-  const directory = temporary()
-  git(directory, 'init', '--quiet', '--initial-branch=main')
+/** What every {@link checkout} is a copy of: copying takes a fraction of the time of six processes. */
+let original: string | undefined
+
+afterAll(() => {
+  if (original !== undefined) rmSync(original, { recursive: true, force: true })
+})
+
+function makeOriginal(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'image-tag-original-'))
+  git(directory, 'init', '--quiet', '--template=', '--initial-branch=main')
   commit(directory, { 'package-lock.json': '{"lockfileVersion":3}', 'src/index.js': 'a' })
-  git(directory, 'remote', 'add', 'origin', remote)
+  git(directory, 'remote', 'add', 'origin', REMOTE)
+  return directory
+}
+
+/** A checkout with one commit and a lockfile, cloned from {@link REMOTE} as far as it can tell. */
+export function checkout(remote = REMOTE): string {
+  original ??= makeOriginal()
+  const directory = temporary()
+  cpSync(original, directory, { recursive: true, preserveTimestamps: true })
+  if (remote !== REMOTE) git(directory, 'remote', 'set-url', 'origin', remote)
   return directory
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { describe, expect, test } from 'vitest'
@@ -92,6 +92,7 @@ test('git is handed none of them', async () => {
   const directory = checkout()
   // What a checkout makes git run on reading it sees the environment git got.
   git(directory, 'config', 'filter.spy.clean', `env >>${join(directory, '.git/seen')}; cat`)
+  mkdirSync(join(directory, '.git/info'))
   writeFileSync(join(directory, '.git/info/attributes'), '* filter=spy\n')
   writeFileSync(join(directory, 'src/index.js'), 'b')
   await imageTagProcess([directory, '--env', 'TOKEN'], { environment: { TOKEN: SECRET, GIT_TOKEN: SECRET } })

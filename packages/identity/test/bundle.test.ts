@@ -36,7 +36,7 @@ beforeAll(async () => {
       options.conditions = ['@warmbox/source']
     },
   })
-}, 60_000)
+})
 
 afterAll(() => rm(directory, { recursive: true, force: true }))
 

@@ -127,7 +127,7 @@ describe.skipIf(!hasPython)('scheme.py, written from SCHEME.md alone (skipped wh
       long: [{ kind: 'content', identity: template }],
     }
     answers = await secondImplementation(groups)
-  }, 60_000)
+  })
 
   test.each(['repo', 'mountable', 'content'] as const)('gives every %s text and ref of vectors.json', async (kind) => {
     const vectors = await readVectors()

@@ -202,7 +202,10 @@ describe('the credential', () => {
   test('is in no argument of git and in no file of the image', async () => {
     const given = await widgets()
     const spec = await specOf(given, { setupCommand: 'git log -1 > /dev/null' })
-    const image = await runSteps(spec.template, given.server)
+    const image = await runSteps(spec.template, {
+      certificateAuthority: given.server.certificateAuthority,
+      recordGit: true,
+    })
     expect(image.gitCalls).toContain('fetch --quiet')
     expect(needles.filter((needle) => image.gitCalls.includes(needle) || image.log.includes(needle))).toEqual([])
     const files = (await readdir(image.home, { recursive: true, withFileTypes: true })).filter((file) => file.isFile())

@@ -63,7 +63,7 @@ const withSubmodules = async (): Promise<Widgets & { other: GitServer; library: 
 describe('submodules', () => {
   test('are checked out to any depth, and their host alone gets the credential', async () => {
     const given = await withSubmodules()
-    const image = await runSteps(await templateOf(given, { submodules: true }), both(given))
+    const image = await runSteps(await templateOf(given, { submodules: true }), { ...both(given), recordGit: true })
     const checkout = join(image.home, 'widgets')
     expect(await readFile(join(checkout, 'library/library.txt'), 'utf8')).toBe('library\n')
     expect(await readFile(join(checkout, 'library/deeper/nested.txt'), 'utf8')).toBe('nested\n')
@@ -73,6 +73,7 @@ describe('submodules', () => {
     expect(given.other.requests.filter(({ authorization }) => authorization !== undefined)).toEqual([])
     expect(given.server.requests.filter(({ authorization }) => authorization === undefined)).toEqual([])
     expect(await filesWithNeedles(image.home)).toEqual([])
+    expect(image.gitCalls).toContain('submodule')
     expect(needles.filter((needle) => image.gitCalls.includes(needle) || image.log.includes(needle))).toEqual([])
   })
 

@@ -128,11 +128,13 @@ describe.skipIf(!lfsHere)(`with git-lfs itself${reason}`, () => {
       const given = await scene(arrangement)
       const image = await runSteps(await templateOf(given), {
         certificateAuthority: given.options.certificateAuthority,
+        recordGit: true,
       })
       expect(await readFile(join(image.home, 'widgets/large.bin'), 'utf8')).toBe(content)
       expect(await clean(join(image.home, 'widgets'))).toBe('')
       expectNoCredentialElsewhere(given, name)
       expect(await filesWithNeedles(image.home)).toEqual([])
+      expect(image.gitCalls).toContain('lfs pull')
       expect(needles.filter((needle) => image.gitCalls.includes(needle) || image.log.includes(needle))).toEqual([])
     })
 

@@ -40,7 +40,7 @@ const scene = async (options: Partial<SyncOptions> = {}) => {
   return { given, directory, path, sandbox, sync, git }
 }
 
-test('a sync clones, follows the head, runs setup on drift alone and keeps work', { timeout: 60_000 }, async () => {
+test('a sync clones, follows the head, runs setup on drift alone and keeps work', async () => {
   const { given, directory, path, sync, git } = await scene()
   expect(await sync()).toMatchObject({ from: undefined, to: given.sha, cold: true, reran: true, drift: false })
   const moved = await given.repository.commit({ 'README.md': 'moved\n' })
@@ -59,7 +59,7 @@ test('a sync clones, follows the head, runs setup on drift alone and keeps work'
   expect(stdout).toBe('')
 })
 
-test('a sync brings submodules along, also after it was interrupted before them', { timeout: 60_000 }, async () => {
+test('a sync brings submodules along, also after it was interrupted before them', async () => {
   const { given, sync, git } = await scene({ submodules: true })
   const first = await addSubmodules(given.repository, { 'parts/same': { url: '../widgets.git', sha: given.sha } })
   expect(await sync()).toMatchObject({ to: first, cold: true })
@@ -76,41 +76,37 @@ test('a sync brings submodules along, also after it was interrupted before them'
   expect(await git('submodule', 'status')).toMatch(new RegExp(`^ ?${first} parts/same`))
 })
 
-test(
-  'a report says what was booted, how old it is, and whether the lockfiles changed since',
-  { timeout: 60_000 },
-  async () => {
-    const { given, directory, path, sandbox, sync } = await scene()
-    // An image's `/home/user` is elsewhere here.
-    const moved: SyncableSandbox = {
-      executeCommand: async (command, args = [], options) => {
-        const here = args.map((argument) => argument.replaceAll('/home/user', directory))
-        const result = await sandbox.executeCommand?.(command, here, options)
-        if (result === undefined) throw new TypeError('LocalSandbox runs commands')
-        return result
-      },
-    }
-    expect(await reportBoot(moved)).toBeUndefined()
-    await sync()
-    const record = await readFile(join(path, '.git/warmbox.json'), 'utf8')
-    const baked = { ...JSON.parse(record), builtAt: new Date(Date.now() - 60_000).toISOString() }
-    await mkdir(join(directory, '.warmbox'))
-    await writeFile(join(directory, '.warmbox/template.json'), JSON.stringify(baked))
-    const { ageMs, ...report } = (await reportBoot(moved)) ?? { ageMs: 0 }
-    expect(report).toEqual({
-      repository: given.access.cloneUrl.replace(/\.git$/, ''),
-      path,
-      sha: given.sha,
-      builtAt: new Date(baked.builtAt),
-      head: given.sha,
-      lockfilesChanged: false,
-    })
-    expect(ageMs).toBeGreaterThanOrEqual(60_000)
-    const head = await given.repository.commit({ 'pnpm-lock.yaml': 'lockfileVersion: 10\n' })
-    await sync()
-    expect(await reportBoot(moved)).toMatchObject({ sha: given.sha, head, lockfilesChanged: true })
-    await writeFile(join(directory, '.warmbox/template.json'), 'not a record')
-    expect(await reportBoot(moved)).toBeUndefined()
-    await expect(reportBoot({})).rejects.toMatchObject({ code: 'SANDBOX_UNSUPPORTED' })
-  },
-)
+test('a report says what was booted, how old it is, and whether the lockfiles changed since', async () => {
+  const { given, directory, path, sandbox, sync } = await scene()
+  // An image's `/home/user` is elsewhere here.
+  const moved: SyncableSandbox = {
+    executeCommand: async (command, args = [], options) => {
+      const here = args.map((argument) => argument.replaceAll('/home/user', directory))
+      const result = await sandbox.executeCommand?.(command, here, options)
+      if (result === undefined) throw new TypeError('LocalSandbox runs commands')
+      return result
+    },
+  }
+  expect(await reportBoot(moved)).toBeUndefined()
+  await sync()
+  const record = await readFile(join(path, '.git/warmbox.json'), 'utf8')
+  const baked = { ...JSON.parse(record), builtAt: new Date(Date.now() - 60_000).toISOString() }
+  await mkdir(join(directory, '.warmbox'))
+  await writeFile(join(directory, '.warmbox/template.json'), JSON.stringify(baked))
+  const { ageMs, ...report } = (await reportBoot(moved)) ?? { ageMs: 0 }
+  expect(report).toEqual({
+    repository: given.access.cloneUrl.replace(/\.git$/, ''),
+    path,
+    sha: given.sha,
+    builtAt: new Date(baked.builtAt),
+    head: given.sha,
+    lockfilesChanged: false,
+  })
+  expect(ageMs).toBeGreaterThanOrEqual(60_000)
+  const head = await given.repository.commit({ 'pnpm-lock.yaml': 'lockfileVersion: 10\n' })
+  await sync()
+  expect(await reportBoot(moved)).toMatchObject({ sha: given.sha, head, lockfilesChanged: true })
+  await writeFile(join(directory, '.warmbox/template.json'), 'not a record')
+  expect(await reportBoot(moved)).toBeUndefined()
+  await expect(reportBoot({})).rejects.toMatchObject({ code: 'SANDBOX_UNSUPPORTED' })
+})

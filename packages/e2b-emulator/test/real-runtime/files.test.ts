@@ -218,7 +218,7 @@ describeReal('files of a machine', () => {
     const after = async (command: string, ...expected: string[]) => {
       events.length = 0
       await output(machine, command)
-      await expect.poll(() => expected.every((event) => events.includes(event)), { timeout: 5_000 }).toBe(true)
+      await expect.poll(() => expected.every((event) => events.includes(event))).toBe(true)
     }
     await after('echo b >>/workspace/old', 'write old')
     await after('touch /workspace/new', 'create new', 'chmod new')

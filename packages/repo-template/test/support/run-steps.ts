@@ -30,7 +30,7 @@ export interface Image {
   readonly home: string
   /** ENV at the end. */
   readonly environment: Readonly<Record<string, string>>
-  /** Arguments of every git, one line each. */
+  /** Arguments of every git, one line each; empty unless `recordGit` was set. */
   readonly gitCalls: string
   /** Everything the steps printed. */
   readonly log: string
@@ -47,7 +47,7 @@ export class StepFailure extends Error {
 }
 
 /**
- * Runs steps as E2B does, on this machine: RUN as `bash -l -c`, with every ENV so far, whose values had their `$NAME`
+ * Runs steps as E2B does, on this machine: RUN as `bash -c`, with every ENV so far, whose values had their `$NAME`
  * expanded by a shell that knows none of them. `/home/user` is moved to a directory of its own, and `chown`, for
  * which there is no user here, does nothing. Package managers refuse: a step that would install something on this machine
  * fails. `programs` (name to script) are on PATH, for git too.
@@ -61,6 +61,8 @@ export const runSteps = async (
     readonly rewrite?: (script: string) => string
     /** The home of an earlier image, on which this one is built. */
     readonly parent?: string
+    /** Whether the arguments of every git are noted, which doubles the processes. */
+    readonly recordGit?: boolean
   } = {},
 ): Promise<Image> => {
   const { programs = {}, rewrite = (script: string) => script } = options
@@ -79,13 +81,13 @@ export const runSteps = async (
   const own = join(await temporaryDirectory(), 'programs')
   await mkdir(own)
   for (const [name, script] of Object.entries(programs)) await writeFile(join(own, name), script, { mode: 0o755 })
-  await writeFile(
-    join(bin, 'git'),
-    `#!/bin/bash\nprintf '%s ' "$@" >> '${calls}'\nprintf '\\n' >> '${calls}'\nPATH='${own}:${process.env['PATH'] ?? ''}' exec git "$@"\n`,
-    { mode: 0o755 },
-  )
-  // A login shell sets PATH anew; this file has the last word.
-  await writeFile(join(home, '.bash_profile'), `export PATH='${bin}':'${own}':"$PATH"\n`)
+  if (options.recordGit === true) {
+    await writeFile(
+      join(bin, 'git'),
+      `#!/bin/bash\nprintf '%s ' "$@" >> '${calls}'\nprintf '\\n' >> '${calls}'\nPATH='${own}:${process.env['PATH'] ?? ''}' exec git "$@"\n`,
+      { mode: 0o755 },
+    )
+  }
   const environment: Record<string, string> = {}
   let log = ''
   try {
@@ -98,10 +100,11 @@ export const runSteps = async (
       }
       try {
         const script = rewrite((args[0] ?? '').replaceAll('/home/user', home))
-        const { stdout, stderr } = await execute('bash', ['-l', '-c', script], {
+        // What a login shell of this machine reads takes long and is not under test.
+        const { stdout, stderr } = await execute('bash', ['-c', script], {
           cwd: home,
           env: {
-            PATH: process.env['PATH'],
+            PATH: `${bin}:${own}:${process.env['PATH'] ?? ''}`,
             HOME: home,
             GIT_SSL_CAINFO: authority,
             ...options.environment,
