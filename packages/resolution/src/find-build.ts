@@ -1,4 +1,4 @@
-import type { Found } from './build-policy.ts'
+import type { Found } from './build-events.ts'
 import type { Clock } from './clock.ts'
 import { isResolutionError } from './errors.ts'
 import { isFreshFailure } from './failure-memory.ts'

@@ -1,4 +1,4 @@
-import type { BuildEvent } from './build-policy.ts'
+import type { BuildEvent } from './build-events.ts'
 import type { Clock } from './clock.ts'
 import { isPassing } from './code-classes.ts'
 import { isResolutionError, ResolutionError } from './errors.ts'

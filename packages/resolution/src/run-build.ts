@@ -1,11 +1,5 @@
-import {
-  type BuildEvent,
-  type BuildStep,
-  type BuildWish,
-  type Found,
-  newBuildMemory,
-  nextBuildStep,
-} from './build-policy.ts'
+import type { BuildEvent, BuildStep, Found } from './build-events.ts'
+import { type BuildWish, newBuildMemory, nextBuildStep } from './build-policy.ts'
 import { clearSuspicion, isCacheSuspect, noteStepFailure } from './cache-suspicion.ts'
 import type { Clock } from './clock.ts'
 import { isAccountFailure } from './code-classes.ts'
@@ -18,6 +12,7 @@ import type { BuildLease } from './lease.ts'
 import { pauseAfter } from './look-again.ts'
 import { splitRef } from './refs.ts'
 import type { BuildTarget } from './target.ts'
+import { BuildTelling } from './tell-build.ts'
 import type { BuildHandle, TagAssignment, TemplateApi } from './template-api.ts'
 import { buildBodyOf, copiesFiles } from './template-content.ts'
 import { unreachable } from './unreachable.ts'
@@ -80,26 +75,22 @@ export async function runBuild(
 class BuildRun {
   readonly #target: BuildTarget
   readonly #context: BuildContext
+  readonly #telling: BuildTelling
   /** Ids of the builds requested here. */
   readonly #requested = new Set<string>()
   /** Those of them that were not started. */
   readonly #unstarted = new Set<string>()
-  /** When the build that was told of as started began; undefined once its end was told. */
-  #startedAt: number | undefined
   #lease: LeaseHold | undefined
   /** The newest build at the last look. */
   #found: TagAssignment | undefined
   /** Of the last build requested here. */
   #skippedCache = false
   #uploading: Promise<boolean> | undefined
-  /** Something was tried here before: what is found now may have taken its place. */
-  #hasTried = false
-  /** The build of somebody else's that was told of last. */
-  #joined: string | undefined
 
   constructor(target: BuildTarget, context: BuildContext) {
     this.#target = target
     this.#context = context
+    this.#telling = new BuildTelling(target.ref, context)
   }
 
   async perform(step: Exclude<BuildStep, { do: 'finish' | 'fail' }>): Promise<BuildEvent> {
@@ -121,7 +112,7 @@ class BuildRun {
 
   throwIfAborted(): void {
     const { signal } = this.#context
-    if (signal.aborted) this.#end('aborted')
+    if (signal.aborted) this.#telling.abort()
     signal.throwIfAborted()
   }
 
@@ -157,15 +148,13 @@ class BuildRun {
   }
 
   async #start(registered: BuildHandle | undefined): Promise<BuildEvent> {
-    const { api, background, clock, emit, signal } = this.#context
+    const { api, signal } = this.#context
     const { ref, template, resources } = this.#target
     if (this.#lease?.isHeld() !== true) return { kind: 'lost' }
     if (registered !== undefined && !this.#requested.has(registered.buildId)) return this.#startLeft(registered)
     if (registered === undefined) this.#skippedCache = isCacheSuspect(api.scope, ref)
     const request = { ref, template, ...resources, ...(this.#skippedCache ? { skipCache: true } : {}) }
-    this.#hasTried = true
-    this.#startedAt = clock.now()
-    emit({ type: 'build-start', ref, background })
+    this.#telling.start()
     // Ends what a request left going on for a build that is not started.
     const unwanted = new AbortController()
     const requested = await this.#guarded('request', async () => {
@@ -174,17 +163,17 @@ class BuildRun {
       this.#unstarted.add(build.buildId)
       return { kind: 'started', build }
     })
-    if (requested.kind !== 'started') return this.#told(requested)
+    if (requested.kind !== 'started') return this.#telling.after(requested)
     const outrun = await this.#guarded('start', async () =>
       !this.#lease?.isHeld() || (await this.#isOutrun(requested.build)) ? { kind: 'lost' } : requested,
     )
     if (outrun.kind !== 'started') {
       unwanted.abort()
-      return this.#told(outrun)
+      return this.#telling.after(outrun)
     }
     // A build that is registered and never started keeps others waiting, so only an upload, which takes long, is cut off.
     const cutOff = (await this.#uploads()) ? signal : undefined
-    return this.#told(
+    return this.#telling.after(
       await this.#guarded('start', async () => {
         await api.startBuild(requested.build, request, cutOff)
         this.#unstarted.delete(requested.build.buildId)
@@ -198,16 +187,11 @@ class BuildRun {
    * tells that it runs.
    */
   async #startLeft(build: BuildHandle): Promise<BuildEvent> {
-    const { api, background, clock, emit } = this.#context
+    const { api } = this.#context
     const { ref, template, resources } = this.#target
-    const { buildId } = build
     this.#skippedCache = false
-    this.#hasTried = true
-    this.#startedAt = clock.now()
-    const waitedMs = Math.max(0, this.#startedAt - this.#requestedAt(build))
-    emit({ type: 'build-taken-over', ref, background, buildId, waitedMs })
-    emit({ type: 'build-start', ref, background })
-    return this.#told(
+    this.#telling.takeOver(build.buildId, this.#requestedAt(build))
+    return this.#telling.after(
       await this.#guarded('start', async () => {
         await api.startBuild(build, { ref, template, ...resources })
         this.#requested.add(build.buildId)
@@ -245,7 +229,7 @@ class BuildRun {
       cached = true
     }
     const requestedAt = this.#requestedAt(build)
-    if (!ours) this.#tellJoined(build)
+    if (!ours) this.#telling.join(build.buildId)
     const event = await this.#guarded('wait', () =>
       followBuild(this.#target, build, ours, {
         ...this.#context,
@@ -255,22 +239,13 @@ class BuildRun {
       }),
     )
     this.#learn(event, { cached, skippedCache: ours && this.#skippedCache })
-    return this.#told(event.kind === 'refused' ? { ...event, ours } : event)
+    return this.#telling.after(event.kind === 'refused' ? { ...event, ours } : event)
   }
 
   /** On the platform's clock where the last look found it. */
   #requestedAt({ buildId }: BuildHandle): number {
     const isFound = this.#found?.buildId === buildId
     return (isFound ? this.#found?.createdAt.getTime() : undefined) ?? this.#context.clock.now()
-  }
-
-  /** Once for each: a build may be looked up again while it is awaited. */
-  #tellJoined({ buildId }: BuildHandle): void {
-    if (this.#joined === buildId) return
-    this.#joined = buildId
-    const { background, emit } = this.#context
-    const foundBy = this.#hasTried ? 'race' : 'tag'
-    emit({ type: 'build-joined', ref: this.#target.ref, background, foundBy, buildId })
   }
 
   #learn(event: BuildEvent, how: { readonly cached: boolean; readonly skippedCache: boolean }): void {
@@ -289,53 +264,13 @@ class BuildRun {
     return { kind: 'paused' }
   }
 
-  #told(event: BuildEvent): BuildEvent {
-    switch (event.kind) {
-      case 'ready':
-        this.#end('ready')
-        break
-      case 'failed':
-      case 'refused':
-        this.#end('failed', event.failure)
-        break
-      case 'lost':
-        this.#end('aborted')
-        break
-      case 'begun':
-      case 'claimed':
-      case 'taken':
-      case 'found':
-      case 'paused':
-      case 'started':
-        break
-    }
-    return event
-  }
-
-  /** Tells the end of a build whose start was told. Joined builds have neither. */
-  #end(outcome: 'ready' | 'failed' | 'aborted', failure?: ResolutionError): void {
-    const { background, clock, emit } = this.#context
-    const startedAt = this.#startedAt
-    if (startedAt === undefined) return
-    this.#startedAt = undefined
-    emit({
-      type: 'build-end',
-      ref: this.#target.ref,
-      background,
-      outcome,
-      ...(failure === undefined ? {} : { reason: failure.message }),
-      ...(failure?.step === undefined ? {} : { step: failure.step }),
-      durationMs: Math.max(0, clock.now() - startedAt),
-    })
-  }
-
   /** Answers of the platform become events; an abort and a defect of ours do not. */
   async #guarded(during: 'look' | 'request' | 'start' | 'wait', work: () => Promise<BuildEvent>): Promise<BuildEvent> {
     try {
       return await work()
     } catch (error) {
       if (this.#context.signal.aborted) {
-        this.#end('aborted')
+        this.#telling.abort()
         throw error
       }
       if (!isResolutionError(error)) throw error

@@ -1,13 +1,7 @@
 import { ResolutionError, type ResolutionErrorCode } from '@warmbox/resolution'
 import { describe, expect, test } from 'vitest'
-import {
-  type BuildEvent,
-  type BuildMemory,
-  type BuildWish,
-  MOST_FAILURES,
-  newBuildMemory,
-  nextBuildStep,
-} from '../src/build-policy.ts'
+import type { BuildEvent } from '../src/build-events.ts'
+import { type BuildMemory, type BuildWish, MOST_FAILURES, newBuildMemory, nextBuildStep } from '../src/build-policy.ts'
 
 const build = { templateId: 't', buildId: 'b' }
 const error = (code: ResolutionErrorCode): ResolutionError => new ResolutionError({ code, message: code })
