@@ -11,7 +11,7 @@ import type { BuildMachine } from './command.ts'
 import { finalizeFiles } from './finalize.ts'
 import { imageKey, parentKey, stepKey } from './layer-key.ts'
 import { startAndWaitUntilReady } from './start-command.ts'
-import { CONTEXT_ONLY_STEPS, executeStep } from './steps.ts'
+import { executeStep } from './steps.ts'
 
 type Definition = Schemas['TemplateBuildStartV2']
 
@@ -156,9 +156,8 @@ class BuildRun {
   async #execute(source: Layer, step: Schemas['TemplateStep'], key: string, log: BuildLog): Promise<Layer> {
     const build = await this.#machineOver(source, log)
     const upload = step.filesHash === undefined ? undefined : this.#platform.state.uploads.get(step.filesHash)
-    const context = await executeStep(step, { build, context: source.context, upload })
-    const unchanged = CONTEXT_ONLY_STEPS.has(step.type.toUpperCase())
-    const layer = { image: unchanged ? source.image : await build.machine.snapshot(), context }
+    const { context, touched } = await executeStep(step, { build, context: source.context, upload })
+    const layer = { image: touched ? await build.machine.snapshot() : source.image, context }
     this.#platform.state.layers.set(key, layer)
     return layer
   }

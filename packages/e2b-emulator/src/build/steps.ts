@@ -14,12 +14,16 @@ export interface StepInput {
   readonly upload: string | undefined
 }
 
-type Step = (input: StepInput) => Promise<BuildContext>
+export interface StepOutcome {
+  /** What later steps see. */
+  readonly context: BuildContext
+  /** False where no file of the machine can have changed. */
+  readonly touched: boolean
+}
+
+type Step = (input: StepInput) => Promise<StepOutcome>
 
 const isAccountName = (name: string) => /^[a-z_][a-z0-9_-]*\$?$/i.test(name)
-
-/** Steps that change only what later steps are told, never a file. */
-export const CONTEXT_ONLY_STEPS: ReadonlySet<string> = new Set(['ENV', 'ARG'])
 
 const STEPS: Readonly<Record<string, Step>> = {
   RUN: run,
@@ -31,17 +35,14 @@ const STEPS: Readonly<Record<string, Step>> = {
   ARG: env,
 }
 
-/** Carries out one step and returns what later steps see. Throws {@link BuildFailure}. */
-export async function executeStep(
-  step: Schemas['TemplateStep'],
-  input: Omit<StepInput, 'args'>,
-): Promise<BuildContext> {
+/** Carries out one step. Throws {@link BuildFailure}. */
+export async function executeStep(step: Schemas['TemplateStep'], input: Omit<StepInput, 'args'>): Promise<StepOutcome> {
   const execute = STEPS[step.type.toUpperCase()]
   if (execute === undefined) throw new BuildFailure(`command type ${step.type} is not implemented`)
   return execute({ ...input, args: step.args ?? [] })
 }
 
-async function run({ build, args: [command, asUser], context }: StepInput): Promise<BuildContext> {
+async function run({ build, args: [command, asUser], context }: StepInput): Promise<StepOutcome> {
   if (command === undefined) throw new BuildFailure('RUN requires command argument')
   const end = await runCommand(build, {
     ...asContext(context),
@@ -49,10 +50,10 @@ async function run({ build, args: [command, asUser], context }: StepInput): Prom
     user: asUser === undefined || asUser === '' ? context.user : asUser,
   })
   if (!end.ok) throw new BuildFailure(`failed to run command '${command}': ${end.status}`)
-  return context
+  return { context, touched: true }
 }
 
-async function copy({ build, args, context, upload }: StepInput): Promise<BuildContext> {
+async function copy({ build, args, context, upload }: StepInput): Promise<StepOutcome> {
   const [source, destination, owner, mode] = args
   if (source === undefined || destination === undefined) throw new BuildFailure('COPY requires source and destination')
   if (upload === undefined) throw new BuildFailure(`files of COPY ${source} ${destination} were not uploaded`)
@@ -67,7 +68,7 @@ async function copy({ build, args, context, upload }: StepInput): Promise<BuildC
     owner: owner === undefined || owner === '' ? context.user : owner,
     ...(mode === undefined || mode === '' ? {} : { mode: Number.parseInt(mode, 8) }),
   })
-  return context
+  return { context, touched: true }
 }
 
 interface CopyPlace {
@@ -100,22 +101,23 @@ async function isDirectoryAt(files: MachineFiles, path: string): Promise<boolean
   }
 }
 
-async function workdir({ build, args: [path], context }: StepInput): Promise<BuildContext> {
+async function workdir({ build, args: [path], context }: StepInput): Promise<StepOutcome> {
   if (path === undefined) throw new BuildFailure('WORKDIR requires a path argument')
   const absolute = posix.resolve(context.workdir ?? '/', path)
-  await build.machine.files.makeDirectory(absolute, context.user)
-  return { ...context, workdir: absolute }
+  const touched = await build.machine.files.makeDirectory(absolute, context.user)
+  return { context: { ...context, workdir: absolute }, touched }
 }
 
-async function user({ build, args: [name, sudo], context }: StepInput): Promise<BuildContext> {
+async function user({ build, args: [name, sudo], context }: StepInput): Promise<StepOutcome> {
   if (name === undefined) throw new BuildFailure('USER requires a username argument')
   if (!isAccountName(name)) throw new BuildFailure(`failed to create user: invalid name ${name}`)
-  if (!(await userExists(build, name))) {
+  const isNew = !(await userExists(build, name))
+  if (isNew) {
     const end = await runCommand(build, { ...asRoot, command: `useradd -m -s /bin/bash ${name}` })
     if (!end.ok) throw new BuildFailure(`failed to create user: ${end.status}`)
   }
-  if (sudo === 'true') await allowSudo(build, name)
-  return { ...context, user: name }
+  const isAllowed = sudo === 'true' && (await allowSudo(build.machine.files, name))
+  return { context: { ...context, user: name }, touched: isNew || isAllowed }
 }
 
 async function userExists(build: BuildMachine, name: string): Promise<boolean> {
@@ -128,19 +130,37 @@ async function userExists(build: BuildMachine, name: string): Promise<boolean> {
   }
 }
 
-async function allowSudo(build: BuildMachine, name: string): Promise<void> {
-  const content = new Blob([`${name} ALL=(ALL:ALL) NOPASSWD: ALL\n`]).stream()
-  await build.machine.files.write(`/etc/sudoers.d/${name}`, content, 'root', { mode: 0o440 })
+const SUDOERS_MODE = 0o440
+
+/** Answers whether anything was to be done: every build begins with this, most of them where another has ended. */
+async function allowSudo(files: MachineFiles, name: string): Promise<boolean> {
+  const path = `/etc/sudoers.d/${name}`
+  const rule = `${name} ALL=(ALL:ALL) NOPASSWD: ALL\n`
+  if (await isFileOf(files, path, rule)) return false
+  await files.write(path, new Blob([rule]).stream(), 'root', { mode: SUDOERS_MODE })
+  return true
 }
 
-async function env({ build, args, context }: StepInput): Promise<BuildContext> {
+async function isFileOf(files: MachineFiles, path: string, content: string): Promise<boolean> {
+  try {
+    const { mode, owner, size } = await files.stat(path)
+    if (mode !== SUDOERS_MODE || owner !== 'root' || size !== content.length) return false
+    return (await new Response(await files.read(path)).text()) === content
+  } catch (error) {
+    // Whatever is wrong with it, writing it will say.
+    if (error instanceof RuntimeError) return false
+    throw error
+  }
+}
+
+async function env({ build, args, context }: StepInput): Promise<StepOutcome> {
   if (args.length === 0) throw new BuildFailure('ENV does not support passing no arguments')
   if (args.length % 2 !== 0) throw new BuildFailure('ENV requires both a key and value arguments')
   const values: Record<string, string> = { ...context.env }
   for (let index = 0; index < args.length; index += 2) {
     values[args[index] ?? ''] = await expand(build, args[index + 1] ?? '')
   }
-  return { ...context, env: values }
+  return { context: { ...context, env: values }, touched: false }
 }
 
 /**

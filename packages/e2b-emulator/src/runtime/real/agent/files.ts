@@ -17,7 +17,7 @@ export interface Files {
   /** All sources become one file, in their order, and are gone then. Fails without a trace. */
   concatenate(sources: readonly string[], path: string, owner: string): Promise<AgentFileEntry>
   /** The path and all below it. */
-  own(path: string, owner: string): null
+  own(path: string, owner: string): Promise<null>
   /** Makes the directories of `path` that are missing and gives them to `owner`; the ones that exist stay as they are. */
   ensureDirectory(path: string, owner: string): void
 }
@@ -34,7 +34,8 @@ export function createFiles(
   const fs = process.getBuiltinModule('node:fs')
   const { O_CREAT, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = fs.constants
   const { posix } = process.getBuiltinModule('node:path')
-  const { execFileSync } = process.getBuiltinModule('node:child_process')
+  const { execFile, execFileSync } = process.getBuiltinModule('node:child_process')
+  const execute = process.getBuiltinModule('node:util').promisify(execFile)
 
   type BareEntry = Omit<AgentFileEntry, 'metadata'>
 
@@ -221,16 +222,12 @@ export function createFiles(
       for (const source of sources) fs.rmSync(source, { force: true })
       return entry(posix.resolve(path))
     },
-    own(path, owner) {
-      const account = accounts.find(owner)
+    async own(path, owner) {
+      const { uid, gid } = accounts.find(owner)
+      if (settings.singleUser || fs.lstatSync(path, { throwIfNoEntry: false }) === undefined) return null
       // Only what differs: on layered file systems touching a file copies it.
-      const give = (at: string) => {
-        const found = fs.lstatSync(at, { throwIfNoEntry: false })
-        if (found === undefined) return
-        if (found.uid !== account.uid) accounts.own(at, account)
-        if (found.isDirectory()) for (const name of fs.readdirSync(at)) give(posix.join(at, name))
-      }
-      give(path)
+      const give = ['-exec', 'chown', '-h', `${uid}:${gid}`, '{}', '+']
+      await execute('find', [path, '-ignore_readdir_race', '!', '-uid', String(uid), ...give])
       return null
     },
     ensureDirectory,
