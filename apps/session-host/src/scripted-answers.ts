@@ -15,7 +15,7 @@ export function scriptedAnswers(checkout: string): readonly ScriptedCommand[] {
     { match: /-newerct/, answer: (call) => search(call) },
     // A look at a checkout, before a sync.
     {
-      match: /rev-parse --quiet --verify/,
+      match: /warmbox:state=none/,
       answer: async (call) => {
         const sha = await read(call, head)
         return {
