@@ -4,14 +4,18 @@ import { refreshRepoTemplate } from '@warmbox/repo-template'
 import { median } from './median.ts'
 import { servePackages } from './package-server.ts'
 
-/** As many as a web application of middling size has installed, of the size that packages commonly are. */
-const PACKAGES = 400
-const FILES = 40
+/**
+ * As installed for a Next.js 15 application with TypeScript, ESLint and Tailwind: 327 packages, 18,435 files, of which those
+ * that are no native binaries have some 10 kB each.
+ */
+const PACKAGES = 330
+const FILES = 55
+const LINES = 400
 const ROUNDS = 3
 
 /** As a dependency's: what it exports, more or less. */
 const text = (seed: number): string =>
-  Array.from({ length: 120 }, (_none, line) => `exports.value${line} = ${(seed * 7919 + line) % 65_521}\n`).join('')
+  Array.from({ length: LINES }, (_none, line) => `exports.value${line} = ${(seed * 7919 + line) % 65_521}\n`).join('')
 
 const packages = Array.from({ length: PACKAGES }, (_none, index) => {
   const name = `dependency-${index}`

@@ -90,14 +90,12 @@ const likeCloneLines: readonly string[] = [
   'rm -rf -- "$warmbox_reference" "$warmbox_reference".*',
   'mkdir -p -- "$warmbox_reference"',
   'GIT_INDEX_FILE="$warmbox_reference.index" git --work-tree="$warmbox_reference" read-tree --reset -u "$warmbox_sha"',
-  // Quoted where a name has a line feed, as the other end of the pipe reads them; and as they are, in the same order.
-  `git ls-files --stage | sed -n 's/^100[0-7]* [^\\t]*\\t//p' > "$warmbox_reference.quoted"`,
   `git ls-files --stage -z | sed -z -n 's/^100[0-7]* [^\\t]*\\t//p' > "$warmbox_reference.names"`,
   'warmbox_git_directory="$PWD/.git"',
   // In a shell of its own, so that the directory is left again.
   'warmbox_measure() (',
   '  cd -- "$1"',
-  '  GIT_DIR="$warmbox_git_directory" git hash-object --no-filters --stdin-paths < "$warmbox_reference.quoted" > "$2.ids"',
+  '  GIT_DIR="$warmbox_git_directory" xargs -0 -r git hash-object --no-filters -- < "$warmbox_reference.names" > "$2.ids"',
   '  xargs -0 -r stat --format=%f -- < "$warmbox_reference.names" > "$2.modes"',
   '  paste -- "$2.ids" "$2.modes" > "$2"',
   ')',
