@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { lstat, readdir, readFile, readlink, stat } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createEmulator, probeNamespaces } from '@warmbox/e2b-emulator'
 import { refreshRepoTemplate, type RepoTemplateOptions } from '@warmbox/repo-template'
 import { temporaryDirectory, type Widgets, widgets } from './support/fixtures.ts'
+import { listing } from './support/listing.ts'
 import { addSubmodules } from './support/submodules.ts'
 
 /** Set where minutes count more than the last test; `pnpm test` alone runs all. */
@@ -16,20 +16,6 @@ const isShort = process.env['WARMBOX_SHORT_TESTS'] === '1'
 const execute = promisify(execFile)
 const namespaces = await probeNamespaces()
 const reason = namespaces.available ? '' : ` (skipped: ${namespaces.reason})`
-
-/** Path, kind, permissions and content of everything in a directory. */
-const listing = async (directory: string, except: RegExp): Promise<readonly string[]> => {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-  const lines = entries.map(async (entry) => {
-    const path = join(entry.parentPath, entry.name)
-    const name = relative(directory, path)
-    if (except.test(name)) return []
-    const { mode } = await lstat(path)
-    const content = entry.isSymbolicLink() ? await readlink(path) : entry.isFile() ? await readFile(path) : ''
-    return [`${name} ${mode.toString(8)} ${createHash('sha256').update(content).digest('hex')}`]
-  })
-  return (await Promise.all(lines)).flat().toSorted()
-}
 
 /** What ties an image to the moment of its build. */
 const moments = /(?:^|\/)\.git(?:\/|$)|^\.warmbox\/template\.json$/

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { createHash, randomUUID } from 'node:crypto'
-import { chmod, lstat, mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { inspect, promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
@@ -19,6 +19,7 @@ import {
   type Widgets,
   widgets,
 } from './support/fixtures.ts'
+import { listing } from './support/listing.ts'
 import { addSubmodules } from './support/submodules.ts'
 import { recordRequests, type RecordingServer } from './support/recording-server.ts'
 
@@ -163,20 +164,6 @@ describe('what the build service is told', () => {
     expect(given.server.requests).toEqual([])
   })
 })
-
-/** Path, type, permissions and content of everything below a directory, without what is told apart by `except`. */
-const listing = async (directory: string, except: RegExp): Promise<readonly string[]> => {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-  const lines = entries.map(async (entry) => {
-    const path = join(entry.parentPath, entry.name)
-    const name = relative(directory, path)
-    if (except.test(name)) return []
-    const { mode } = await lstat(path)
-    const content = entry.isSymbolicLink() ? await readlink(path) : entry.isFile() ? await readFile(path) : ''
-    return [`${name} ${mode.toString(8)} ${createHash('sha256').update(content).digest('hex')}`]
-  })
-  return (await Promise.all(lines)).flat().toSorted()
-}
 
 describe.skipIf(!namespaces.available)(`on real processes${reason}`, () => {
   test('the image is the one the build would have cloned', { timeout: 300_000 }, async () => {
