@@ -1,31 +1,13 @@
 import type { CommandHandle } from 'e2b'
-import {
-  type CommandResult,
-  ProcessHandle,
-  type SpawnProcessOptions,
-  UnsupportedStdinCloseError,
-} from '@mastra/core/workspace'
+import { ProcessHandle, type SpawnProcessOptions, UnsupportedStdinCloseError } from '@mastra/core/workspace'
 import { E2BSandboxError } from './errors.ts'
 import { couldBeMemoryKill, KILLED_EXIT_CODE, type SuddenEnd } from './memory-kill.ts'
+import { type E2BCommandResult, exitCodeOf, type Intent, type ProcessEnding } from './process-result.ts'
 import { errorCode } from './sdk-errors.ts'
 import { closeInput, killProcess, leaveProcess, type ProcessEnd, processEnd, sendInput } from './sdk.ts'
 
-/**
- * What ended a process. `exit`: itself. `timeout`: the `timeout` option. `kill`: `kill()`. `abort`: the abort signal given
- * when it was started. `oom`: the kernel, because memory ran out. `signal`: any other signal nobody sent from here.
- */
-export type ProcessEnding = 'exit' | 'timeout' | 'kill' | 'abort' | 'oom' | 'signal'
-
-/** Result of a process, with what ended it. */
-export interface E2BCommandResult extends CommandResult {
-  readonly endedBy: ProcessEnding
-}
-
 /** How long to wait for the end of a killed process. What escaped with its output open can delay it without limit. */
 const KILL_GRACE_MS = 2_000
-
-/** What the command `timeout` answers. */
-const TIMEOUT_EXIT_CODE = 124
 
 export interface ProcessHandleOptions extends Pick<
   SpawnProcessOptions,
@@ -42,8 +24,6 @@ export interface ProcessHandleOptions extends Pick<
   /** Turns an error of the SDK into a typed one. */
   readonly explain: (error: unknown, operation: string) => Promise<unknown>
 }
-
-type Intent = Extract<ProcessEnding, 'timeout' | 'kill' | 'abort'>
 
 /** A process in an E2B sandbox. Made by {@link E2BProcessManager}. */
 export class E2BProcessHandle extends ProcessHandle {
@@ -300,19 +280,3 @@ const cutError = (cause: unknown, pid: number): E2BSandboxError =>
 
 const notStarted = (): E2BSandboxError =>
   new E2BSandboxError({ code: 'NOT_STARTED', message: 'The process was not started' })
-
-function exitCodeOf(endedBy: ProcessEnding, end: ProcessEnd): number {
-  switch (endedBy) {
-    case 'timeout':
-      return TIMEOUT_EXIT_CODE
-    case 'kill':
-    case 'abort':
-    case 'oom':
-      return KILLED_EXIT_CODE
-    case 'exit':
-    case 'signal':
-      return end.exitCode
-    default:
-      return endedBy satisfies never
-  }
-}
