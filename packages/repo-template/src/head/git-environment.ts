@@ -38,8 +38,11 @@ export const hermeticSettings: readonly (readonly [key: string, value: string])[
   ['credential.helper', ''],
   ['core.askPass', ''],
   ['core.hooksPath', '/dev/null'],
-  // Those of a user, as setup commands may write, would change what a checkout holds.
+  // A program that a repository's own settings name would be run with the credential.
+  ['core.fsmonitor', 'false'],
+  // Those of a user, as setup commands may write, would change what a checkout holds, and what of it is ignored.
   ['core.attributesFile', '/dev/null'],
+  ['core.excludesFile', '/dev/null'],
   ['http.followRedirects', 'false'],
   // A host that stops answering ends the command: git by itself waits for ever. A pack in the making is kept alive by
   // a few bytes every five seconds.
