@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { syncRepository, type SyncableSandbox, type SyncOptions, type SyncResult } from '@warmbox/repo-template'
 import { needles, temporaryDirectory, widgets, type Widgets } from './support/fixtures.ts'
 import { localSandbox, type LocalSandbox } from './support/local-sandbox.ts'
+import { addSubmodules } from './support/submodules.ts'
 
 /** Set where minutes count more than the last test; `pnpm test` alone runs all. */
 const isShort = process.env['WARMBOX_SHORT_TESTS'] === '1'
@@ -240,6 +241,12 @@ describe('work in the sandbox', () => {
     ['staged and reverted', 'echo mine > README.md; git add README.md; git restore --source=HEAD README.md'],
     ['in a file assumed unchanged', 'git update-index --assume-unchanged README.md; echo mine > README.md'],
     ['in a file skipped', 'git update-index --skip-worktree README.md; echo mine > README.md'],
+    [
+      'as long as before, in the second of the checkout, beside a file that is skipped,',
+      `git config core.trustctime false; git update-index --skip-worktree pnpm-lock.yaml
+       touch -d @1700000000 README.md; git update-index --refresh
+       printf 'mine\\nme\\n' > README.md; touch -d @1700000000 README.md .git/index`,
+    ],
   ])('%s is a change', async (_title, script) => {
     await execute('bash', ['-ec', script], { cwd: at.path })
     await expectKept('changes', ['README.md'])
@@ -257,6 +264,21 @@ describe('work in the sandbox', () => {
     await execute('bash', ['-ec', `printf '%s\\n' added.txt new mine > .git/info/exclude; ${script}`], { cwd: at.path })
     expect(await at.sync({ branch: 'kinds' })).toMatchObject({ kept: 'untracked' })
     expect(await readFile(join(at.path, file), 'utf8')).toBe('mine\n')
+  })
+
+  test('under a bisection is in the way', async () => {
+    await git(at.path, 'bisect', 'start', 'HEAD')
+    await expectKept('changes')
+  })
+
+  test('in a checkout that git refuses to read is left alone, and git says why', async () => {
+    await writeFile(join(at.path, 'README.md'), 'mine\n')
+    await writeFile(join(at.path, '.git/config'), '[broken\n')
+    await expect(at.sync()).rejects.toMatchObject({
+      code: 'SYNC_FAILED',
+      message: expect.stringContaining('bad config'),
+    })
+    expect(await readFile(join(at.path, 'README.md'), 'utf8')).toBe('mine\n')
   })
 
   test('on a branch without commits of its own is on a branch', async () => {
@@ -287,6 +309,81 @@ describe('work in the sandbox', () => {
     await git(at.path, 'commit', '--allow-empty', '--message', 'Mine')
     const mine = await git(at.path, 'rev-parse', 'HEAD')
     expect(await at.sync()).toMatchObject({ from: mine, to: mine, kept: 'commits' })
+  })
+})
+
+describe('a submodule', () => {
+  const submodule = (sha: string) => addSubmodules(at.repository, { sub: { url: '../widgets.git', sha } })
+  const sync = () => at.sync({ submodules: true, setupCommand: [] })
+  const inside = (script: string) => execute('bash', ['-ec', script], { cwd: join(at.path, 'sub') })
+
+  test('that somebody replaced by files of their own keeps the checkout where it is', async () => {
+    const from = await submodule(at.sha)
+    expect(await sync()).toMatchObject({ cold: true, to: from })
+    await execute('bash', ['-ec', 'rm -rf sub; mkdir sub; echo mine > sub/README.md'], { cwd: at.path })
+    await at.repository.commit({ 'added.txt': 'theirs\n' })
+    expect(await sync()).toMatchObject({ from, to: from, kept: 'untracked' })
+    expect(await readFile(join(at.path, 'sub/README.md'), 'utf8')).toBe('mine\n')
+  })
+
+  test('loses no ignored file to a moved head, and no program of anybody sees the credential', async () => {
+    await submodule(at.sha)
+    await sync()
+    const other = await at.repository.commit({ 'build.log': 'theirs\n', 'seen.txt': 'x\n' }, { branch: 'other' })
+    const head = await submodule(other)
+    const spy = join(at.path, '..', 'spy')
+    const seen = join(at.path, '..', 'seen')
+    // As a filter it is one that changes nothing, as a file system monitor one that knows of nothing.
+    await writeFile(spy, `#!/bin/bash\nenv >> '${seen}'; if [ "$#" = 0 ]; then cat; else printf 'token\\0/\\0'; fi\n`, {
+      mode: 0o755,
+    })
+    await inside(`
+      exclude="$(git rev-parse --git-path info/exclude)"; mkdir -p "$(dirname "$exclude")"; echo '*.log' >> "$exclude"
+      echo '* filter=spy' > "$(dirname "$exclude")/attributes"; git config filter.spy.smudge '${spy}'
+      for place in . ..; do git -C "$place" config core.fsmonitor '${spy}'; git -C "$place" update-index --fsmonitor; done
+      echo mine > build.log`)
+    await expect(sync()).rejects.toMatchObject({ code: 'SYNC_FAILED', message: expect.stringContaining('build.log') })
+    expect(await readFile(join(at.path, 'sub/build.log'), 'utf8')).toBe('mine\n')
+    await inside('mv build.log ../../build.log')
+    expect(await sync()).toMatchObject({ to: head, kept: undefined })
+    expect(await readFile(join(at.path, 'sub/build.log'), 'utf8')).toBe('theirs\n')
+    const environments = await readFile(seen, 'utf8')
+    expect(needles.filter((needle) => environments.includes(needle))).toEqual([])
+  })
+})
+
+describe('what lies in the sandbox', () => {
+  test('in the place of the record is neither waited for nor written through', async () => {
+    await at.sync()
+    await writeFile(join(at.path, '..', 'precious'), 'precious')
+    await execute('bash', ['-ec', 'rm warmbox.json; mkfifo warmbox.json; ln -s ../../precious warmbox.json.new'], {
+      cwd: join(at.path, '.git'),
+    })
+    expect(await at.sync()).toMatchObject({ to: at.sha, drift: true, reran: true })
+    expect(await readFile(join(at.path, '..', 'precious'), 'utf8')).toBe('precious')
+  })
+
+  test('in its environment, about another repository, means nothing to a sync', async () => {
+    const other = join(at.path, '..', 'other')
+    await execute('git', ['init', '--quiet', '--initial-branch=theirs', other])
+    await git(other, 'commit', '--quiet', '--allow-empty', '-m', 'Theirs')
+    const env = { GIT_DIR: join(other, '.git'), GIT_OBJECT_DIRECTORY: other, GIT_LITERAL_PATHSPECS: '1' }
+    const sandbox: SyncableSandbox = {
+      executeCommand: (command, args, options) =>
+        execCommand(at.sandbox, command, args, { ...options, env: { ...env, ...options?.env } }),
+    }
+    const sync = () =>
+      syncRepository(sandbox, {
+        getRepositoryAccess: () => Promise.resolve(at.access),
+        certificateAuthority: at.server.certificateAuthority,
+        workingDirectory: at.path,
+        setupCommand: 'true',
+      })
+    expect(await sync()).toMatchObject({ cold: true, to: at.sha })
+    const head = await at.repository.commit({ 'pnpm-lock.yaml': 'another\n' })
+    expect(await sync()).toMatchObject({ from: at.sha, to: head, drift: true })
+    expect(await git(other, 'symbolic-ref', 'HEAD')).toBe('refs/heads/theirs')
+    expect(await git(other, 'remote')).toBe('')
   })
 })
 

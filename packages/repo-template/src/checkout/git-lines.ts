@@ -10,6 +10,12 @@ const exportLine = (variables: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}=${quoteShell(value)}`)
     .join(' ')}`
 
+/** The header of a credential comes after the settings that are always there. */
+const headerIndex = hermeticSettings.length
+
+/** Holds the header while {@link hermeticGitLines} are in force with a credential. */
+export const HEADER_VARIABLE = `GIT_CONFIG_VALUE_${headerIndex}`
+
 /**
  * Lines that make every git of the script ask nobody, follow no redirect and speak https only. With a credential in
  * `variable`, git sends it to the clone URL's origin; the header exists in the environment of this script alone. It
@@ -20,13 +26,12 @@ export const hermeticGitLines = (
   variable: string,
   scheme: Credential['scheme'] = 'Basic',
 ): readonly string[] => {
-  const index = hermeticSettings.length
   const presented = scheme === 'Basic' ? `\${${variable}}` : `$(printf %s "\${${variable}}" | base64 -d)`
   return [
     exportLine({ ...hermeticVariables, ...gitConfigVariables(hermeticSettings) }),
     `if [ -n "\${${variable}-}" ]; then`,
-    `  export GIT_CONFIG_COUNT=${index + 1} GIT_CONFIG_KEY_${index}=${quoteShell(originScope(origin))}`,
-    `  export GIT_CONFIG_VALUE_${index}="Authorization: ${scheme} ${presented}"`,
+    `  export GIT_CONFIG_COUNT=${headerIndex + 1} GIT_CONFIG_KEY_${headerIndex}=${quoteShell(originScope(origin))}`,
+    `  export ${HEADER_VARIABLE}="Authorization: ${scheme} ${presented}"`,
     'fi',
   ]
 }

@@ -33,7 +33,7 @@ export const TEMPLATE_RECORD = '/home/user/.warmbox/template.json'
 /** Lines that set `warmbox_record` to the first line of a file, shell text; empty where there is none. Bounded: anybody may have written it. */
 export const readRecordLines = (file: string): readonly string[] => [
   'warmbox_record=',
-  `IFS= read -r -n 4096 warmbox_record 2>/dev/null < "${file}" || true`,
+  `if [ -f "${file}" ]; then IFS= read -r -n 4096 warmbox_record 2>/dev/null < "${file}" || true; fi`,
 ]
 
 /**
@@ -93,6 +93,10 @@ export const writeRecordLines = (
   { repository, path, sha, lockfiles: baked, builtAt }: RecordInputs,
   worktree: '$warmbox_worktree' | '$warmbox_baked',
 ): readonly string[] => [
+  // Whatever lies there is not written through, as a link would be.
+  `if [ -e "$warmbox_git_directory/${RECORD_IN_GIT}.new" ] || [ -L "$warmbox_git_directory/${RECORD_IN_GIT}.new" ]; then`,
+  `  rm -rf -- "$warmbox_git_directory/${RECORD_IN_GIT}.new"`,
+  'fi',
   `printf '{"version":1,"repository":%s,"path":%s,"sha":"%s","lockfiles":"%s","worktree":"%s","clonedAt":"%s","builtAt":"%s"}\\n' \\`,
   `  ${quoteShell(JSON.stringify(repository))} ${quoteShell(JSON.stringify(path))} \\`,
   `  ${sha === undefined ? '"$warmbox_head"' : quoteShell(sha)} ${baked === undefined ? '"$warmbox_lockfiles"' : quoteShell(baked)} "${worktree}" \\`,

@@ -14,7 +14,13 @@ export const inspectScript = (path: string): ScriptRun => ({
   lines: [
     assign('warmbox_path', path),
     // Inside of another checkout git would answer for that.
-    `if ! cd -- "$warmbox_path" 2>/dev/null || [ ! -e .git ] || ! { ${askWhere}; } 2>/dev/null; then`,
+    `if ! cd -- "$warmbox_path" 2>/dev/null || [ ! -e .git ]; then`,
+    `  ${fieldLine('state', 'none')}`,
+    '  exit 0',
+    'fi',
+    `if ! { ${askWhere}; } 2>/dev/null; then`,
+    // A whole repository that git refuses to read is somebody's: git says why. Anything less is an interrupted clone.
+    '  if [ -e .git/HEAD ] && [ -d .git/objects ] && [ -d .git/refs ]; then git rev-parse --git-dir >/dev/null; fi',
     `  ${fieldLine('state', 'none')}`,
     '  exit 0',
     'fi',

@@ -6,6 +6,7 @@ import { partLines } from '../checkout/part-lines.ts'
 import { attributed, knownLines, writeRecordLines } from '../checkout/record.ts'
 import { obstacleLines } from './obstacles.ts'
 import { assign, fieldLine, type ScriptRun } from './sandbox.ts'
+import { carefulUpdateLines, plainFilesLines } from './submodules.ts'
 import {
   credentialEnvironment,
   enter,
@@ -93,7 +94,7 @@ export const moveScript = (target: SyncTarget, setup: SetupState, contained: str
     'fi',
     'if [ "$warmbox_head" != "$warmbox_known" ] && [ "$warmbox_head" != "$warmbox_contained" ]; then warmbox_keep commits; fi',
     'if git symbolic-ref --quiet HEAD >/dev/null; then warmbox_keep branch; fi',
-    'for warmbox_operation in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD rebase-merge rebase-apply; do',
+    'for warmbox_operation in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD BISECT_LOG rebase-merge rebase-apply; do',
     '  if [ -e "$warmbox_git_directory/$warmbox_operation" ]; then warmbox_keep changes; fi',
     'done',
     'if [ "$warmbox_worktree" != "$warmbox_clean" ] && [ "$warmbox_worktree" != "$warmbox_baked" ]; then warmbox_keep changes; fi',
@@ -107,6 +108,7 @@ export const moveScript = (target: SyncTarget, setup: SetupState, contained: str
     '  GIT_LFS_SKIP_SMUDGE=1 git restore --source=HEAD --staged --worktree -- .',
     'fi',
     ...obstacleLines,
+    ...(target.parts.submodules ? plainFilesLines('warmbox_keep untracked') : []),
     ...(target.parts.submodules || target.parts.lfs ? [`: > "$warmbox_git_directory/${PARTS_DUE}"`] : []),
     // LFS files come after the move; a filter would fetch them now, and without the credential.
     'export GIT_LFS_SKIP_SMUDGE=1',
@@ -128,9 +130,16 @@ export const partsScript = (target: SyncTarget, setup: SetupState): ScriptRun =>
   env: credentialEnvironment(target),
   lines: [
     ...enterLocked(target),
+    assign('warmbox_sha', target.sha),
     ...hermeticGitLines(target.origin, CREDENTIAL_VARIABLE, target.credential?.scheme),
     ...attributed([
-      ...(target.parts.submodules ? ['git submodule --quiet sync --recursive'] : []),
+      ...(target.parts.submodules
+        ? [
+            ...plainFilesLines('warmbox_fail "there are files of somebody where a submodule goes"'),
+            'git submodule --quiet sync --recursive',
+            ...carefulUpdateLines,
+          ]
+        : []),
       ...partLines(target.parts, 'online'),
     ]),
     ...writeRecordLines(recordOf(target, setup), '$warmbox_baked'),

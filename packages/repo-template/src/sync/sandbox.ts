@@ -31,6 +31,27 @@ export interface ScriptRunner {
   run(script: ScriptRun): Promise<string>
 }
 
+/** What a sandbox's environment says of another repository, or of how paths are meant, does not hold for the checkout. */
+const ownRepositoryLine = `unset ${[
+  'GIT_DIR',
+  'GIT_WORK_TREE',
+  'GIT_COMMON_DIR',
+  'GIT_INDEX_FILE',
+  'GIT_OBJECT_DIRECTORY',
+  'GIT_ALTERNATE_OBJECT_DIRECTORIES',
+  'GIT_SHALLOW_FILE',
+  'GIT_GRAFT_FILE',
+  'GIT_REPLACE_REF_BASE',
+  'GIT_NAMESPACE',
+  'GIT_PREFIX',
+  'GIT_LITERAL_PATHSPECS',
+  'GIT_GLOB_PATHSPECS',
+  'GIT_NOGLOB_PATHSPECS',
+  'GIT_ICASE_PATHSPECS',
+  'GIT_DIFF_OPTS',
+  'GIT_EXTERNAL_DIFF',
+].join(' ')}`
+
 /** Enough to see what went wrong, little enough for a log line. */
 const tailLength = 2000
 
@@ -55,7 +76,7 @@ export const scriptRunner = (
   const redactor = createRedactor(options.secrets)
   return {
     async run({ code, name, lines, env }) {
-      const script = ['set -euo pipefail', ...lines].join('\n')
+      const script = ['set -euo pipefail', ownRepositoryLine, ...lines].join('\n')
       const result = await inTime(name, options.timeoutMs, options.signal, (abortSignal) =>
         execute('bash', ['-lc', script], {
           timeout: options.timeoutMs,

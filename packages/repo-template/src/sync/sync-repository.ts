@@ -37,7 +37,7 @@ export interface SyncOptions extends RepoTemplateOptions {
  * Why a checkout was left where it was. `changes`: tracked files differ from the commit, staged or not, also those git
  * was told to assume unchanged; or a merge, a rebase and the like is under way. `commits`: there are commits that the
  * wanted one does not contain, or is not known to. `branch`: somebody works on a branch. `untracked`: files git does not
- * know, or ignores, are in the new commit's way.
+ * know, or ignores, are in the new commit's way, or in the place of a submodule.
  */
 export type KeptReason = 'changes' | 'commits' | 'branch' | 'untracked'
 
