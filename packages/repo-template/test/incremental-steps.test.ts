@@ -17,7 +17,8 @@ const isShort = process.env['WARMBOX_SHORT_TESTS'] === '1'
 
 const execute = promisify(execFile)
 
-type Entry = { readonly kind: 'file' | 'program' | 'link'; readonly text: string }
+/** The text of a submodule is its commit. */
+type Entry = { readonly kind: 'file' | 'program' | 'link' | 'submodule'; readonly text: string }
 type Tree = Readonly<Record<string, Entry>>
 
 const file = (text: string): Entry => ({ kind: 'file', text })
@@ -44,8 +45,13 @@ const committer = async (given: Widgets) => {
       '{}',
       '+',
     ])
+    const submodules: string[] = []
     for (const [name, { kind, text }] of Object.entries(tree)) {
       const path = join(work, name)
+      if (kind === 'submodule') {
+        submodules.push('--cacheinfo', `160000,${text},${name}`)
+        continue
+      }
       await mkdir(dirname(path), { recursive: true })
       if (kind === 'link') await symlink(text, path)
       else await writeFile(path, text)
@@ -55,6 +61,7 @@ const committer = async (given: Widgets) => {
     await mkdir(join(work, '.git/info'), { recursive: true })
     await writeFile(join(work, '.git/info/attributes'), '* -text -ident -filter !working-tree-encoding\n')
     await git('add', '--all', '--force', '.')
+    if (submodules.length > 0) await git('update-index', '--add', ...submodules)
     await git('commit', '--quiet', '--allow-empty', '--message', 'Change')
     await git('push', '--quiet', '--force', 'origin', 'HEAD:main')
     return (await git('rev-parse', 'HEAD')).stdout.trim()
@@ -72,8 +79,11 @@ const specAt = async (given: Widgets, options: Partial<RepoTemplateOptions>): Pr
   return spec
 }
 
+/** What a `umask` in `~/.profile` comes to, which a setup command may have left there. */
+const withUmask = (umask: string) => ({ rewrite: (script: string) => `umask ${umask}\n${script}` })
+
 const buildClean = async (given: Widgets, options: Partial<RepoTemplateOptions>): Promise<Image> =>
-  runSteps((await specAt(given, options)).template, given.server)
+  runSteps((await specAt(given, options)).template, { ...given.server, ...withUmask('027') })
 
 const buildOn = async (parent: Image, given: Widgets, options: Partial<RepoTemplateOptions>): Promise<Image> => {
   const createdAt = new Date()
@@ -81,14 +91,15 @@ const buildOn = async (parent: Image, given: Widgets, options: Partial<RepoTempl
   const { incremental } = await specAt(given, options)
   const build = incremental?.from(tags)
   if (build === undefined) throw new Error('Nothing is built on the earlier build')
-  return runSteps(build.template, { ...given.server, parent: parent.home })
+  return runSteps(build.template, { ...given.server, ...withUmask('002'), parent: parent.home })
 }
 
-/** What git tracks, as it lies there, and what git says of it. */
+/** What git tracks, as it lies there, with the directories it lies in, and what git says of it. */
 const lookAt = async ({ home }: Image) => {
   const directory = join(home, 'widgets')
   const git = async (...args: string[]) => (await execute('git', ['-C', directory, ...args])).stdout
-  const names = (await git('ls-files', '-z')).split('\0').filter((name) => name !== '')
+  const listed = `${await git('ls-files', '-z')}${await git('ls-tree', '-r', '-d', '-z', '--name-only', 'HEAD')}`
+  const names = ['.', ...listed.split('\0').filter((name) => name !== '')]
   const files = names.map(async (name) => {
     const path = join(directory, name)
     const { mode } = await lstat(path)
@@ -118,6 +129,9 @@ const texts: Tree = Object.fromEntries(
     name,
     file('one\ntwo $Id$\n'),
   ]),
+)
+const nested: Tree = Object.fromEntries(
+  ['x/a', 'src/a', 'a/b/c', '-d/f', 'odd\nq"\\\t ü/f', 's/t'].map((name) => [name, file('x $Id$\r\n')]),
 )
 /** Of the earlier build alone. */
 const once = (...commands: string[]): string => ['if ! [ -e z ]; then', ...commands, 'fi'].join('\n')
@@ -161,6 +175,30 @@ const histories: readonly (readonly [string, History])[] = [
       ),
     },
   ],
+  [
+    'rules, repositories and modes of directories that setup left',
+    {
+      before: { ...nested, '.gitignore': file('.*\nlib/\nsub/\n') },
+      after: {
+        ...nested,
+        '.gitignore': file('.*\n!.gitignore\n'),
+        's/n': file('a\nb\r\n'),
+        'lib/f': file('1\n'),
+        sub: { kind: 'submodule', text: '1'.repeat(40) },
+        z: file('1'),
+      },
+      setupCommand: once(
+        'mkdir -p u/y lib/.empty',
+        'echo junk | tee x/.gitignore u/y/.gitignore > lib/.gitignore; echo y/.gitignore > u/.gitignore',
+        'for d in x u/y lib; do echo j > $d/junk; done',
+        'echo "* text" > .gitattributes',
+        'for d in */; do echo "* text eol=crlf ident" > "./$d.gitattributes"; done',
+        'for d in lib sub src -d odd*; do git init -q -- "$d"; done; echo j > sub/junk',
+        'echo "gitdir: /nowhere" > a/b/.git; ln -s /nowhere x/.git',
+        'chmod 700 src ./-d odd*; chmod -R g+w a; chmod 1777 x; chmod -R a-w s; chmod 2700 .; chmod 2770 lib',
+      ),
+    },
+  ],
 ]
 
 test.each(histories)('%s: tracked files are those of a clean clone', { timeout: 120_000 }, async (_name, history) => {
@@ -177,18 +215,34 @@ test.each(histories)('%s: tracked files are those of a clean clone', { timeout: 
 
 const timeOf = async ({ home }: Image) => (await stat(join(home, 'widgets/same'))).mtimeMs
 
-test('what stays the same keeps its time, and nothing is left behind', { timeout: 120_000 }, async () => {
-  const given = await widgets()
-  const commit = await committer(given)
-  await commit({ 'a.txt': file('old\n'), same: file('same\n'), ...attributes('* text=auto') })
-  const parent = await buildClean(given, {})
-  const before = await timeOf(parent)
-  await commit({ 'a.txt': file('new\n'), same: file('same\n'), ...attributes('*.txt eol=crlf') })
-  const child = await buildOn(parent, given, {})
-  expect(await timeOf(child)).toBe(before)
-  const { stdout } = await execute('ls', ['-A', join(child.home, '.warmbox')])
-  expect(stdout).toBe('template.json\n')
-})
+const linking = [
+  'if [ -e ../kept ]; then exit; fi',
+  'mkdir -p ../kept/e; touch ../kept/.gitignore ../kept/e/.gitattributes; git init -q ../kept/e; chmod 700 ../kept/e',
+  'rm -r d; ln -s ../kept d',
+].join('\n')
+
+test(
+  'what stays the same keeps its time, and nothing is left behind or changed elsewhere',
+  { timeout: 120_000 },
+  async () => {
+    const given = await widgets()
+    const commit = await committer(given)
+    const both = { same: file('same\n'), 'd/e/f': file('1\n') }
+    const options = { setupCommand: linking }
+    await commit({ ...both, 'a.txt': file('old\n'), ...attributes('* text=auto') })
+    const parent = await buildClean(given, options)
+    const before = await timeOf(parent)
+    await commit({ ...both, 'a.txt': file('new\n'), ...attributes('*.txt eol=crlf') })
+    const child = await buildOn(parent, given, options)
+    expect(await timeOf(child)).toBe(before)
+    const kept = await execute('find', [join(child.home, 'kept'), '-maxdepth', '2', '-printf', '%P %m\n'])
+    expect(kept.stdout.split('\n').toSorted().join(', ')).toMatch(
+      /^, .* 7.., .gitignore 6.., e 700, e\/.git 7.., e\/.gitattributes 6..$/,
+    )
+    const { stdout } = await execute('ls', ['-A', join(child.home, '.warmbox')])
+    expect(stdout).toBe('template.json\n')
+  },
+)
 
 const names = ['f', 'F', 'd/f', 'd/g.txt', 'g.txt', 'd'] as const
 const entry: fc.Arbitrary<Entry> = fc.record({

@@ -26,6 +26,9 @@ export interface CheckoutPlan {
 
 const home = '/home/user/'
 
+/** For steps that write the checkout: git takes its files' permissions from here, and a login shell's may be another. */
+export const umaskLine = 'umask 022'
+
 /** The empty directory of the checkout. As root, because it may lie outside of the user's home. */
 export const directoryScript = (directory: string): string => {
   const parents = directory.startsWith(home)
@@ -36,6 +39,7 @@ export const directoryScript = (directory: string): string => {
     : [directory]
   return stepScript('directory', [
     failFunction,
+    umaskLine,
     `warmbox_directory=${quoteShell(directory)}`,
     '[ -z "$(ls -A -- "$warmbox_directory" 2>/dev/null)" ] || warmbox_fail "$warmbox_directory is not empty"',
     'mkdir -p -- "$warmbox_directory"',
@@ -57,6 +61,7 @@ export const lfsScript: string = stepScript('git-lfs', [
 export const cloneScript = (plan: CheckoutPlan, names: readonly string[]): string =>
   stepScript('clone', [
     failFunction,
+    umaskLine,
     ...exportLines(names),
     ...hermeticGitLines(plan.clone.origin, CREDENTIAL_VARIABLE, plan.credential?.scheme),
     ...boundedGitLines(plan.cloneTimeoutMs),
@@ -71,6 +76,7 @@ export const cloneScript = (plan: CheckoutPlan, names: readonly string[]): strin
 export const unpackScript = (plan: CheckoutPlan): string =>
   stepScript('checkout', [
     failFunction,
+    umaskLine,
     ...offlineGitLines,
     `cd -- ${quoteShell(plan.directory)}`,
     'mkdir -p .git/objects .git/refs',

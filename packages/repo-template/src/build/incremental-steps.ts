@@ -9,7 +9,7 @@ import {
 } from '../checkout/git-lines.ts'
 import { partLines } from '../checkout/part-lines.ts'
 import { CREDENTIAL_VARIABLE, exportLines } from './build-environment.ts'
-import type { CheckoutPlan } from './checkout-steps.ts'
+import { type CheckoutPlan, umaskLine } from './checkout-steps.ts'
 import { failFunction, stepScript } from './step-script.ts'
 
 /** Of an earlier build, whose checkout has another commit. */
@@ -25,6 +25,70 @@ const parentLine = `warmbox_parent=${quoteShell(parent)}`
 const reference = '/home/user/.warmbox/reference'
 
 /**
+ * Makes the directories of a commit, whose id is in `variable` and whose entries are in the index, what a clone makes of
+ * them. git obeys a `.gitattributes` or `.gitignore` that setup left there, even where it is ignored itself or about to be
+ * removed, and takes a directory with a `.git` in it for someone else's; of a directory's mode it knows nothing. So the
+ * rules of a checkout would not be its commit's alone. A submodule is emptied, as a clone leaves it: where an option asks
+ * for it, it is checked out anew.
+ *
+ * What is right is not touched, because file systems in layers would copy it. Tests of the shell's own, and one process
+ * for all directories where there has to be one: there may be thousands.
+ */
+const ownDirectoryLines = (variable: 'warmbox_head' | 'warmbox_sha'): readonly string[] => [
+  `git ls-tree -r -d -z "$${variable}" > "$warmbox_parent.directories"`,
+  `mapfile -t -d '' warmbox_entries < "$warmbox_parent.directories"`,
+  'warmbox_directories=(.) warmbox_submodules=() warmbox_wrong=() warmbox_rules=() warmbox_left=() warmbox_outside=',
+  'for warmbox_entry in "${warmbox_entries[@]}"; do',
+  `  warmbox_path="./\${warmbox_entry#*$'\\t'}"`,
+  // What is behind a link is not the checkout's. git puts a directory in the link's place. Parents are listed first.
+  '  case "$warmbox_path" in "$warmbox_outside"/*) continue ;; esac',
+  '  if [ -L "$warmbox_path" ] || ! [ -d "$warmbox_path" ]; then',
+  '    warmbox_outside="$warmbox_path"',
+  '  elif [ "${warmbox_entry%% *}" = 160000 ]; then',
+  '    warmbox_submodules+=("$warmbox_path")',
+  '  else',
+  // Else nothing can be asked of what is in it.
+  '    [ -x "$warmbox_path" ] || chmod 00755 -- "$warmbox_path"',
+  '    warmbox_directories+=("$warmbox_path")',
+  '  fi',
+  'done',
+  `warmbox_modes="$(printf '%s\\0' "\${warmbox_directories[@]}" | xargs -0 stat --format=%a --)"`,
+  'mapfile -t warmbox_modes <<< "$warmbox_modes"',
+  'for warmbox_index in "${!warmbox_directories[@]}"; do',
+  '  warmbox_path="${warmbox_directories[warmbox_index]}"',
+  '  [ "${warmbox_modes[warmbox_index]}" = 755 ] || warmbox_wrong+=("$warmbox_path")',
+  '  if [ "$warmbox_path" != . ] && { [ -e "$warmbox_path/.git" ] || [ -L "$warmbox_path/.git" ]; }; then',
+  '    warmbox_left+=("$warmbox_path/.git")',
+  '  fi',
+  '  for warmbox_rule in "$warmbox_path/.gitattributes" "$warmbox_path/.gitignore"; do',
+  '    if [ -L "$warmbox_rule" ] || { [ -e "$warmbox_rule" ] && ! [ -d "$warmbox_rule" ]; }; then',
+  '      warmbox_rules+=("$warmbox_rule")',
+  '    fi',
+  '  done',
+  'done',
+  'if [ "${#warmbox_rules[@]}" -gt 0 ]; then',
+  `  git ls-files -z -- ':(glob)**/.gitattributes' ':(glob)**/.gitignore' > "$warmbox_parent.rules"`,
+  `  mapfile -t -d '' warmbox_entries < "$warmbox_parent.rules"`,
+  '  declare -A warmbox_own=()',
+  '  for warmbox_entry in "${warmbox_entries[@]}"; do warmbox_own["./$warmbox_entry"]=1; done',
+  '  for warmbox_rule in "${warmbox_rules[@]}"; do',
+  '    [ -n "${warmbox_own["$warmbox_rule"]-}" ] || warmbox_left+=("$warmbox_rule")',
+  '  done',
+  'fi',
+  // Five digits: with fewer, chmod leaves a directory its setgid bit.
+  `[ "\${#warmbox_wrong[@]}" = 0 ] || printf '%s\\0' "\${warmbox_wrong[@]}" | xargs -0 chmod 00755 --`,
+  'warmbox_left+=("${warmbox_submodules[@]}")',
+  `[ "\${#warmbox_left[@]}" = 0 ] || printf '%s\\0' "\${warmbox_left[@]}" | xargs -0 rm -rf --`,
+  `[ "\${#warmbox_submodules[@]}" = 0 ] || printf '%s\\0' "\${warmbox_submodules[@]}" | xargs -0 mkdir --`,
+]
+
+/** Until nothing is removed, because git obeys a `.gitignore` that it is about to remove. A failed assignment ends the step. */
+const cleanLines: readonly string[] = [
+  'warmbox_removed=.',
+  'while [ -n "$warmbox_removed" ]; do warmbox_removed="$(git clean -ffd)"; done',
+]
+
+/**
  * Leaves of the earlier checkout its tracked files, and what git ignores: installed dependencies and caches, for which
  * there is an earlier build at all. The repository's own directory is set aside as a whole, with refs, hooks, filters, marks
  * in the index and settings that setup may have left in it: what is tracked and what is ignored is asked of its commit
@@ -33,6 +97,7 @@ const reference = '/home/user/.warmbox/reference'
 export const retireScript = ({ directory, wanted }: IncrementalPlan): string =>
   stepScript('earlier checkout', [
     failFunction,
+    umaskLine,
     ...offlineGitLines,
     parentLine,
     `cd -- ${quoteShell(directory)}`,
@@ -43,22 +108,18 @@ export const retireScript = ({ directory, wanted }: IncrementalPlan): string =>
     // What the host is told that it need not send again.
     'git update-ref refs/warmbox/parent "$warmbox_head"',
     'mkdir -p -- "$(dirname -- "$warmbox_parent")"',
-    'rm -rf -- "$warmbox_parent"',
+    'rm -rf -- "$warmbox_parent" "$warmbox_parent".*',
     'mv -T -- .git "$warmbox_parent"',
     `git init --quiet --template=${wanted.sha.length === 64 ? ' --object-format=sha256' : ''}`,
     'mkdir -p .git/objects/info',
     `printf '%s\\n' "$warmbox_parent/objects" > .git/objects/info/alternates`,
     'git read-tree "$warmbox_head"',
+    ...ownDirectoryLines('warmbox_head'),
     // What is as the commit has it keeps its time. What is not is the answer, and the next line's to deal with.
     'git update-index -q --refresh || true',
     // Setup may have changed what is ignored.
     'git checkout-index --all --force --index',
-    // A submodule is checked out anew, or, where no option asks for it, left empty as a clone leaves it.
-    `git ls-files --stage -z | sed -z -n 's/^160000 [^\\t]*\\t//p' | while IFS= read -r -d '' warmbox_path; do`,
-    '  rm -rf -- "$warmbox_path"',
-    '  mkdir -p -- "$warmbox_path"',
-    'done',
-    'git clean --quiet -ffd',
+    ...cleanLines,
     'mv -f -- .git/index "$warmbox_parent/index"',
     'rm -rf .git',
   ])
@@ -75,7 +136,8 @@ const takeOverLines = (sha: string): readonly string[] => [
   'git update-index -q --refresh || true',
   'git -c advice.detachedHead=false checkout --quiet --force --detach "$warmbox_sha"',
   ...checkoutLines.slice(1),
-  'git clean --quiet -ffd',
+  ...ownDirectoryLines('warmbox_sha'),
+  ...cleanLines,
   ...likeCloneLines,
   'unset GIT_LFS_SKIP_SMUDGE',
 ]
@@ -117,6 +179,7 @@ const likeCloneLines: readonly string[] = [
 export const renewScript = (plan: IncrementalPlan, names: readonly string[]): string =>
   stepScript('fetch', [
     failFunction,
+    umaskLine,
     ...exportLines(names),
     ...hermeticGitLines(plan.clone.origin, CREDENTIAL_VARIABLE, plan.credential?.scheme),
     ...boundedGitLines(plan.cloneTimeoutMs),
@@ -130,7 +193,7 @@ export const renewScript = (plan: IncrementalPlan, names: readonly string[]): st
     ...takeOverLines(plan.wanted.sha),
     'git repack -a -d --quiet',
     'rm -f .git/objects/info/alternates',
-    'rm -rf -- "$warmbox_parent"',
+    'rm -rf -- "$warmbox_parent" "$warmbox_parent".*',
     // Forgets that the earlier commit was where history ended.
     'git prune --expire=now',
     ...partLines(plan.parts, 'online'),
@@ -140,12 +203,13 @@ export const renewScript = (plan: IncrementalPlan, names: readonly string[]): st
 export const renewCopiedScript = (plan: IncrementalPlan): string =>
   stepScript('checkout', [
     failFunction,
+    umaskLine,
     ...offlineGitLines,
     parentLine,
     `cd -- ${quoteShell(plan.directory)}`,
     'mkdir -p .git/objects .git/refs',
     'git init --quiet',
     ...takeOverLines(plan.wanted.sha),
-    'rm -rf -- "$warmbox_parent"',
+    'rm -rf -- "$warmbox_parent" "$warmbox_parent".*',
     ...partLines(plan.parts, 'offline'),
   ])
