@@ -269,6 +269,7 @@ describe('work in the sandbox', () => {
   test('under a bisection is in the way', async () => {
     await git(at.path, 'bisect', 'start', 'HEAD')
     await expectKept('changes')
+    expect(await git(at.path, 'bisect', 'log')).toContain('# bad')
   })
 
   test('in a checkout that git refuses to read is left alone, and git says why', async () => {
@@ -312,23 +313,23 @@ describe('work in the sandbox', () => {
   })
 })
 
-describe('a submodule', () => {
-  const submodule = (sha: string) => addSubmodules(at.repository, { sub: { url: '../widgets.git', sha } })
-  const sync = () => at.sync({ submodules: true, setupCommand: [] })
-  const inside = (script: string) => execute('bash', ['-ec', script], { cwd: join(at.path, 'sub') })
+const submodule = (sha: string) => addSubmodules(at.repository, { sub: { url: '../widgets.git', sha } })
+const syncSubmodules = () => at.sync({ submodules: true, setupCommand: [] })
+const inSubmodule = (script: string) => execute('bash', ['-ec', script], { cwd: join(at.path, 'sub') })
 
+describe('a submodule', () => {
   test('that somebody replaced by files of their own keeps the checkout where it is', async () => {
     const from = await submodule(at.sha)
-    expect(await sync()).toMatchObject({ cold: true, to: from })
+    expect(await syncSubmodules()).toMatchObject({ cold: true, to: from })
     await execute('bash', ['-ec', 'rm -rf sub; mkdir sub; echo mine > sub/README.md'], { cwd: at.path })
     await at.repository.commit({ 'added.txt': 'theirs\n' })
-    expect(await sync()).toMatchObject({ from, to: from, kept: 'untracked' })
+    expect(await syncSubmodules()).toMatchObject({ from, to: from, kept: 'untracked' })
     expect(await readFile(join(at.path, 'sub/README.md'), 'utf8')).toBe('mine\n')
   })
 
   test('loses no ignored file to a moved head, and no program of anybody sees the credential', async () => {
     await submodule(at.sha)
-    await sync()
+    await syncSubmodules()
     const other = await at.repository.commit({ 'build.log': 'theirs\n', 'seen.txt': 'x\n' }, { branch: 'other' })
     const head = await submodule(other)
     const spy = join(at.path, '..', 'spy')
@@ -337,15 +338,18 @@ describe('a submodule', () => {
     await writeFile(spy, `#!/bin/bash\nenv >> '${seen}'; if [ "$#" = 0 ]; then cat; else printf 'token\\0/\\0'; fi\n`, {
       mode: 0o755,
     })
-    await inside(`
+    await inSubmodule(`
       exclude="$(git rev-parse --git-path info/exclude)"; mkdir -p "$(dirname "$exclude")"; echo '*.log' >> "$exclude"
       echo '* filter=spy' > "$(dirname "$exclude")/attributes"; git config filter.spy.smudge '${spy}'
       for place in . ..; do git -C "$place" config core.fsmonitor '${spy}'; git -C "$place" update-index --fsmonitor; done
       echo mine > build.log`)
-    await expect(sync()).rejects.toMatchObject({ code: 'SYNC_FAILED', message: expect.stringContaining('build.log') })
+    await expect(syncSubmodules()).rejects.toMatchObject({
+      code: 'SYNC_FAILED',
+      message: expect.stringContaining('build.log'),
+    })
     expect(await readFile(join(at.path, 'sub/build.log'), 'utf8')).toBe('mine\n')
-    await inside('mv build.log ../../build.log')
-    expect(await sync()).toMatchObject({ to: head, kept: undefined })
+    await inSubmodule('mv build.log ../../build.log')
+    expect(await syncSubmodules()).toMatchObject({ to: head, kept: undefined })
     expect(await readFile(join(at.path, 'sub/build.log'), 'utf8')).toBe('theirs\n')
     const environments = await readFile(seen, 'utf8')
     expect(needles.filter((needle) => environments.includes(needle))).toEqual([])
