@@ -33,6 +33,8 @@ describe.each(resolvers)('%s', (_name, resolve) => {
   test('tells refused from unreachable', async () => {
     const { access, server } = await widgets()
     const options = { certificateAuthority: server.certificateAuthority, timeoutMs: 60_000 }
+    const gone = await resolve(access, { ...options, branch: 'gone' })
+    expect(gone).toMatchObject({ status: 'refused', code: 'REF_MISSING' })
     server.setToken('another')
     expect(await resolve(access, options)).toMatchObject({ status: 'refused', code: 'UNAUTHORIZED' })
     await server.close()
@@ -77,6 +79,29 @@ describe.each(resolvers)('%s', (_name, resolve) => {
     expect(server.requests.map(({ url }) => url.split('/')[1])).toEqual(['away', 'again', 'again', 'page'])
   })
 
+  test('refuses a page in place of a repository, whatever the page is called', async () => {
+    const types = ['text/html', 'text/plain', 'application/xhtml+xml; charset=utf-8', 'application/octet-stream']
+    const server = await serve({
+      repositories: {},
+      intercept: (request, response) => {
+        const [, index, status] = /^\/(\d)-(\d+)\//.exec(request.url ?? '') ?? []
+        response.writeHead(Number(status), { 'content-type': types[Number(index)] ?? '' }).end('<p>Sign in</p>')
+        return true
+      },
+    })
+    const options = { certificateAuthority: server.certificateAuthority, timeoutMs: 60_000 }
+    for (const [index, type] of types.entries()) {
+      for (const status of [200, 203]) {
+        const head = await resolve({ cloneUrl: server.cloneUrl(`${index}-${status}`) }, options)
+        expect([type, status, head]).toEqual([
+          type,
+          status,
+          expect.objectContaining({ status: 'refused', code: 'NOT_A_REPOSITORY' }),
+        ])
+      }
+    }
+  })
+
   test('ends in time where the host says nothing, and where it goes on saying a little', async () => {
     const server = await serve({
       repositories: {},
@@ -119,6 +144,23 @@ test('the one request starts no process, and git makes no request of this proces
   expect(await git.calls()).toEqual([])
   expect(await resolveHeadWithGit(access, options)).toMatchObject({ sha })
   expect(await git.calls()).toEqual([`ls-remote ${access.cloneUrl} HEAD `])
+})
+
+test('git understands a host that serves the files of a repository', async () => {
+  const sha = 'a'.repeat(40)
+  const server = await serve({
+    repositories: {},
+    intercept: (request, response) => {
+      const isRefs = request.url?.includes('/info/refs') === true
+      response.writeHead(200, { 'content-type': 'text/plain' })
+      response.end(isRefs ? `${sha}\trefs/heads/main\n` : 'ref: refs/heads/main\n')
+      return true
+    },
+  })
+  const access = { cloneUrl: server.cloneUrl('r') }
+  const options = { certificateAuthority: server.certificateAuthority, timeoutMs: 60_000 }
+  expect(await resolveHead(access, options)).toMatchObject({ status: 'found', sha })
+  expect(await resolveHead(access, { ...options, branch: 'gone' })).toMatchObject({ status: 'refused' })
 })
 
 test('without git on the machine, its answer is that nobody knows', async () => {

@@ -1,3 +1,6 @@
+/** Content type of the smart protocol's answer; whatever has another is no advertisement. */
+export const ADVERTISEMENT_TYPE = 'application/x-git-upload-pack-advertisement'
+
 /** A ref as a server advertises it. A peeled tag is its own entry, `refs/tags/v1^{}`. */
 export interface AdvertisedRef {
   readonly name: string

@@ -1,7 +1,8 @@
 import type { CloneUrl } from '@warmbox/identity'
 import { type HostGit, UnpinnedGitError, withHostGit } from '../host-git.ts'
+import { ADVERTISEMENT_TYPE } from './advertisement.ts'
 import { createTraceReader, type TracedAnswer } from './git-trace.ts'
-import { outcomeOfStatus } from './http-status.ts'
+import { notARepository, outcomeOfStatus } from './http-status.ts'
 import { type Lookup, type LookupAnswer, refMissing } from './lookup.ts'
 import { redirectedAway, sameOriginTarget } from './redirect.ts'
 
@@ -45,7 +46,9 @@ const askRemote = async (git: HostGit, clone: CloneUrl, ref: string): Promise<Re
     result.output.split('\n').map((line) => [line.slice(line.indexOf('\t') + 1), line.split('\t', 1)[0]]),
   )
   const sha = refs.get(`${ref}^{}`) ?? refs.get(ref)
-  return sha === undefined ? refMissing(ref) : { status: 'found', sha, cloneUrl: clone.cloneUrl }
+  if (sha !== undefined) return { status: 'found', sha, cloneUrl: clone.cloneUrl }
+  // To git, whatever is not of the smart protocol is a list of refs, and a short page is an empty one.
+  return trace.lastAnswer?.contentType === ADVERTISEMENT_TYPE ? refMissing(ref) : notARepository
 }
 
 const failureOf = (answer: TracedAnswer | undefined, exitCode: number): RemoteAnswer => {

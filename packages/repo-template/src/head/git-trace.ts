@@ -3,6 +3,8 @@ export interface TracedAnswer {
   readonly status: number
   /** Of a redirect. */
   readonly location: string | undefined
+  /** In lower case, without parameters. */
+  readonly contentType: string | undefined
   /** `proxy`: to the CONNECT that would have opened the way; the host itself has said nothing. */
   readonly from: 'host' | 'proxy'
 }
@@ -14,9 +16,11 @@ export interface TraceReader {
   readonly lastAnswer: TracedAnswer | undefined
 }
 
-const line = /=> Send header: ([A-Z]+) |<= Recv header: HTTP\/[\d.]+ (\d{3})\b|<= Recv header: location: (\S+)/gi
+const line = /=> Send header: ([A-Z]+) |<= Recv header: (?:HTTP\/[\d.]+ (\d{3})\b|(location|content-type): (\S+))/gi
 /** A line that goes on for longer is none of those looked for. */
 const longestRest = 64 * 1024
+
+const typeOf = (header: string | undefined): string | undefined => header?.split(';', 1)[0]?.toLowerCase()
 
 /** Reads the trace of `GIT_TRACE_CURL`, which has one header per line. */
 export const createTraceReader = (): TraceReader => {
@@ -27,14 +31,20 @@ export const createTraceReader = (): TraceReader => {
     read(text) {
       rest += text
       const end = rest.lastIndexOf('\n') + 1
-      for (const [, method, status, location] of rest.slice(0, end).matchAll(line)) {
+      for (const [, method, status, name, value] of rest.slice(0, end).matchAll(line)) {
         if (method !== undefined) {
           connecting = method === 'CONNECT'
           last = undefined
         } else if (status !== undefined) {
-          last = { status: Number(status), location: undefined, from: connecting ? 'proxy' : 'host' }
-        } else if (last !== undefined) {
-          last = { ...last, location }
+          last = {
+            status: Number(status),
+            location: undefined,
+            contentType: undefined,
+            from: connecting ? 'proxy' : 'host',
+          }
+        } else if (last !== undefined && name !== undefined) {
+          const isLocation = name.toLowerCase() === 'location'
+          last = isLocation ? { ...last, location: value } : { ...last, contentType: typeOf(value) }
         }
       }
       rest = rest.slice(Math.max(end, rest.length - longestRest))

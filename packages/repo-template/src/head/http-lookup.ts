@@ -3,14 +3,14 @@ import type { LookupFunction } from 'node:net'
 import type { CloneUrl } from '@warmbox/identity'
 import { authorizationOf } from '../credential.ts'
 import type { Destination } from '../hosts/allowed-hosts.ts'
-import { AdvertisementError, findRef, readAdvertisement } from './advertisement.ts'
+import { ADVERTISEMENT_TYPE, AdvertisementError, findRef, readAdvertisement } from './advertisement.ts'
 import { trustContext } from './certificates.ts'
 import { outcomeOfStatus } from './http-status.ts'
 import { type Lookup, type LookupAnswer, refMissing } from './lookup.ts'
 import { proxyRoute } from './proxy.ts'
 import { advertisementUrl, redirectedAway, sameOriginTarget } from './redirect.ts'
 
-const advertisementType = 'application/x-git-upload-pack-advertisement'
+const pages: ReadonlySet<string> = new Set(['text/html', 'application/xhtml+xml'])
 const redirects: ReadonlySet<number | undefined> = new Set([301, 302, 303, 307, 308])
 
 /**
@@ -40,7 +40,7 @@ export const lookupOverHttp = async (lookup: Lookup): Promise<LookupAnswer> => {
             signal: lookup.signal,
             ...(destination.kind === 'only' ? { lookup: fixedLookup(destination) } : {}),
             headers: {
-              accept: advertisementType,
+              accept: ADVERTISEMENT_TYPE,
               'accept-encoding': 'identity',
               // Hosts show a web page to clients that do not call themselves git.
               'user-agent': 'git/warmbox',
@@ -82,8 +82,8 @@ const readAnswer = async (response: IncomingMessage, clone: CloneUrl, ref: strin
     if (status < 200 || status >= 300) return outcomeOfStatus(status)
     const type = response.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
     // A page for people, most often to sign in: some hosts show it to a credential they no longer accept.
-    if (type === 'text/html') return outcomeOfStatus(status)
-    if (type !== advertisementType) return unsupported('the host does not speak the smart protocol', true)
+    if (type !== undefined && pages.has(type)) return outcomeOfStatus(status)
+    if (type !== ADVERTISEMENT_TYPE) return unsupported('the host does not speak the smart protocol', true)
     const encoding = response.headers['content-encoding']
     if (encoding !== undefined && encoding !== 'identity') return unsupported('the host compresses the answer', true)
     const sha = await findRef(readAdvertisement(response), ref)

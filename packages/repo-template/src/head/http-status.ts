@@ -1,4 +1,11 @@
+import type { Refusal } from '../refusal.ts'
 import type { Head } from './head.ts'
+
+export const notARepository: Refusal = Object.freeze({
+  status: 'refused',
+  code: 'NOT_A_REPOSITORY',
+  reason: 'the host answered something that is no repository',
+})
 
 /**
  * What a status other than success means for a session. Everything the host says about this request is a refusal;
@@ -20,5 +27,5 @@ export const outcomeOfStatus = (status: number): Extract<Head, { status: 'refuse
     return { status: 'unreachable', reason: `the host answered ${status}` }
   }
   if (status >= 400) return { status: 'refused', code: 'FORBIDDEN', reason: `the host answered ${status}` }
-  return { status: 'refused', code: 'NOT_A_REPOSITORY', reason: 'the host answered something that is no repository' }
+  return notARepository
 }
