@@ -1,4 +1,6 @@
 import { parseRecord, TEMPLATE_RECORD } from './checkout/record.ts'
+import { RepoTemplateError } from './errors.ts'
+import { assertObject, assertSignal } from './known-keys.ts'
 import { inspectScript, templateRecordScript } from './sync/inspect-script.ts'
 import { readFields, scriptRunner, type SyncableSandbox } from './sync/sandbox.ts'
 import { timeoutOf } from './timeout.ts'
@@ -33,12 +35,24 @@ export interface BootReportOptions {
  * checkout have changed since, as a sync may do. Changes nothing. Works over any Mastra sandbox with bash and git.
  *
  * @returns `undefined` for a sandbox of an image that holds no repository.
- * @throws RepoTemplateError `SANDBOX_UNSUPPORTED` or `SYNC_FAILED`; the signal's reason.
+ * @throws RepoTemplateError `SANDBOX_UNSUPPORTED` or `SYNC_FAILED`, and `OPTION_TYPE` or `OPTION_INVALID` before anything is
+ * run; the signal's reason.
  */
 export const reportBoot = async (
   sandbox: SyncableSandbox,
-  { timeoutMs, signal }: BootReportOptions = {},
+  options: BootReportOptions = {},
 ): Promise<BootReport | undefined> => {
+  if (typeof sandbox !== 'object' || sandbox === null) {
+    throw new RepoTemplateError({
+      code: 'SANDBOX_UNSUPPORTED',
+      field: 'sandbox',
+      message: 'reportBoot was given no sandbox',
+      hint: 'Give a Mastra sandbox as the first argument.',
+    })
+  }
+  assertObject(options, 'options', 'The options of a boot report', '{ timeoutMs: 30_000 }')
+  const { timeoutMs, signal } = options
+  assertSignal(signal)
   const limit = timeoutOf(timeoutMs, 'timeoutMs', DEFAULT_TIMEOUT_MS)
   const runner = scriptRunner(sandbox, { secrets: [], timeoutMs: limit, signal })
   const baked = parseRecord(readFields(await runner.run(templateRecordScript(TEMPLATE_RECORD))).get('record') ?? '')

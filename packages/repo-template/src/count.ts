@@ -8,5 +8,6 @@ export const countOf = (value: number | undefined, field: string, fallback: numb
     code: 'OPTION_INVALID',
     field,
     message: `${field} must be a whole number, at least ${least}`,
+    hint: `Write ${field}: ${Math.max(fallback, least)}, for one, or leave it out.`,
   })
 }

@@ -1,4 +1,5 @@
 import type { DeferredNamedTemplateSpec } from '@warmbox/resolution'
+import { assertSignal } from './known-keys.ts'
 import { resolveOptions, type RepoTemplateOptions } from './options.ts'
 import { prepareSpec } from './prepare-spec.ts'
 
@@ -20,6 +21,9 @@ export const createRepoTemplate = (options: RepoTemplateOptions): DeferredNamedT
   const resolved = resolveOptions(options)
   if (resolved.getRepositoryAccess === undefined) return undefined
   return {
-    resolveSpec: async (context = {}) => (await prepareSpec(resolved, context)).spec,
+    resolveSpec: async (context = {}) => {
+      assertSignal(context.signal)
+      return (await prepareSpec(resolved, context)).spec
+    },
   }
 }

@@ -88,13 +88,13 @@ const known: readonly (keyof RepoTemplateOptions)[] = [
  * @throws RepoTemplateError or IdentityError; `field` names the option.
  */
 export const resolveOptions = (options: RepoTemplateOptions): ResolvedOptions => {
-  assertObject(options, 'options', 'The options of a repository template')
+  assertObject(options, 'options', 'The options of a repository template', '{ getRepositoryAccess }')
   assertKnownKeys(options, known, 'A repository template')
   const { getRepositoryAccess, buildEnv = {}, nodeVersion = DEFAULT_NODE_VERSION, sha } = options
   assertFunction(getRepositoryAccess, 'getRepositoryAccess')
   assertFunction(options.resolveHead, 'resolveHead')
   assertFunction(options.base, 'base')
-  assertString(options.certificateAuthority, 'certificateAuthority')
+  assertCertificates(options.certificateAuthority)
   assertReach(options)
   const selector = parseRefSelection(options)
   const resources = resolveResources({ cpuCount: options.cpuCount, memoryMB: options.memoryMB })
@@ -153,14 +153,16 @@ const reservedVariable = /^(?:BASHOPTS|BASH_VERSINFO|EUID|PPID|SHELLOPTS|UID|WAR
 
 /** @throws RepoTemplateError `OPTION_TYPE` for what holds no variables, `OPTION_INVALID` for one that a build step could not export. */
 export const assertBuildEnvNames = (buildEnv: Readonly<Record<string, BuildEnvValue>>): void => {
-  assertObject(buildEnv, 'buildEnv', 'buildEnv, or what it answers,')
+  assertObject(buildEnv, 'buildEnv', 'buildEnv, or what it answers,', "{ CI: '1' }")
   for (const name of Object.keys(buildEnv)) {
     if (!reservedVariable.test(name)) continue
     throw new RepoTemplateError({
       code: 'OPTION_INVALID',
       field: `buildEnv.${name}`,
       message: `buildEnv cannot set ${name}`,
-      hint: name.startsWith('WARMBOX_') ? 'Names that begin with WARMBOX_ are taken.' : 'The shell does not allow it.',
+      hint: name.startsWith('WARMBOX_')
+        ? 'Choose another name: those that begin with WARMBOX_ are taken.'
+        : 'Choose another name: the shell does not let anybody set this one.',
     })
   }
 }
@@ -168,26 +170,27 @@ export const assertBuildEnvNames = (buildEnv: Readonly<Record<string, BuildEnvVa
 const setupCommandsOf = (setupCommand: RepoTemplateOptions['setupCommand']): readonly string[] => {
   if (setupCommand === undefined) return []
   const commands: readonly unknown[] = typeof setupCommand === 'string' ? [setupCommand] : setupCommand
-  if (!Array.isArray(commands)) {
-    throw new RepoTemplateError({
-      code: 'OPTION_TYPE',
-      field: 'setupCommand',
-      message: 'setupCommand must be a string or a list of strings',
-    })
-  }
+  if (!Array.isArray(commands)) throw noCommands()
   const kept = commands.map((command) => {
     if (typeof command === 'string') return command
-    throw new RepoTemplateError({
-      code: 'OPTION_TYPE',
-      field: 'setupCommand',
-      message: 'setupCommand must be a string or a list of strings',
-    })
+    throw noCommands()
   })
   return Object.freeze(kept.filter((command) => command.trim() !== ''))
 }
 
-/** Where a clone would bury what the platform or Warmbox keeps there. */
-const takenDirectories: readonly string[] = ['/home', '/home/user', '/home/user/.warmbox']
+const noCommands = (): RepoTemplateError =>
+  new RepoTemplateError({
+    code: 'OPTION_TYPE',
+    field: 'setupCommand',
+    message: 'setupCommand must be a string or a list of strings',
+    hint: "Write ['corepack enable', 'pnpm install'], for one, or leave it out where nothing is to be set up.",
+  })
+
+/** Where a clone would bury what the platform keeps there. */
+const takenDirectories: readonly string[] = ['/home', '/home/user']
+
+/** Builds make and remove what they like in here. */
+const ownDirectory = '/home/user/.warmbox'
 
 /** In its one spelling; the identity has refused everything that has none. */
 const workingDirectoryOf = (directory: string | undefined): string | undefined => {
@@ -196,20 +199,31 @@ const workingDirectoryOf = (directory: string | undefined): string | undefined =
     .split('/')
     .filter((segment) => segment !== '')
     .join('/')}`
-  if (takenDirectories.includes(normalized)) {
+  if (takenDirectories.includes(normalized) || `${normalized}/`.startsWith(`${ownDirectory}/`)) {
     throw new RepoTemplateError({
       code: 'OPTION_INVALID',
       field: 'workingDirectory',
       message: `workingDirectory cannot be ${normalized}`,
-      hint: 'Name a directory of its own for the checkout, such as /home/user/widgets.',
+      hint: `Name a directory of its own for the checkout, outside of ${ownDirectory}, such as /home/user/widgets.`,
     })
   }
   return normalized
 }
 
-const assertFunction = (value: unknown, field: string): void => {
+const functionHints = {
+  getRepositoryAccess: 'Write async () => ({ cloneUrl }), or undefined for a session without a repository.',
+  resolveHead: 'Give resolveHeadWithGit, for one, without calling it, or leave it out.',
+  base: "Write (builder) => builder.aptInstall(['ripgrep']), for one, or leave it out.",
+} as const
+
+const assertFunction = (value: unknown, field: keyof typeof functionHints): void => {
   if (value === undefined || typeof value === 'function') return
-  throw new RepoTemplateError({ code: 'OPTION_TYPE', field, message: `${field} must be a function or undefined` })
+  throw new RepoTemplateError({
+    code: 'OPTION_TYPE',
+    field,
+    message: `${field} must be a function or undefined`,
+    hint: functionHints[field],
+  })
 }
 
 /** A repository names the hosts of its submodules and LFS files; with an upload it is this machine that would go there. */
@@ -226,7 +240,12 @@ const assertReach = ({ allowedHosts, source, submodules, lfs }: RepoTemplateOpti
 
 const flagOf = (value: boolean | undefined, field: string): boolean => {
   if (value === undefined || typeof value === 'boolean') return value ?? false
-  throw new RepoTemplateError({ code: 'OPTION_TYPE', field, message: `${field} must be true or false` })
+  throw new RepoTemplateError({
+    code: 'OPTION_TYPE',
+    field,
+    message: `${field} must be true or false`,
+    hint: `Write ${field}: true, or leave it out for false.`,
+  })
 }
 
 const sourceOf = (value: RepoTemplateOptions['source']): 'clone' | 'upload' => {
@@ -235,10 +254,16 @@ const sourceOf = (value: RepoTemplateOptions['source']): 'clone' | 'upload' => {
     code: 'OPTION_INVALID',
     field: 'source',
     message: "source must be 'clone' or 'upload'",
+    hint: "Write source: 'upload' to keep the credential from the build service, or leave it out for 'clone'.",
   })
 }
 
-const assertString = (value: unknown, field: string): void => {
+const assertCertificates = (value: unknown): void => {
   if (value === undefined || typeof value === 'string') return
-  throw new RepoTemplateError({ code: 'OPTION_TYPE', field, message: `${field} must be a string` })
+  throw new RepoTemplateError({
+    code: 'OPTION_TYPE',
+    field: 'certificateAuthority',
+    message: 'certificateAuthority must be a string',
+    hint: "Give the text of a PEM file, such as readFileSync(path, 'utf8') answers.",
+  })
 }

@@ -5,7 +5,7 @@ import { gatherImageInputs, type Refusal } from './image-inputs.ts'
 import { lineOf, movingSpec, pinnedSpec, refusedSpec, unpinnedSpec } from './named-spec.ts'
 import type { ResolvedOptions } from './options.ts'
 import { isYoungEnough } from './stale-build.ts'
-import { acquireAccess, type RepositoryAccess } from './repository-access.ts'
+import { acquireAccess, noRepository, type RepositoryAccess } from './repository-access.ts'
 
 /** A spec with what its maker knows and a resolution does not ask for. */
 export type Prepared =
@@ -22,11 +22,7 @@ export const prepareSpec = async (options: ResolvedOptions, context: ResolveCont
   const { getRepositoryAccess, selector } = options
   const { signal } = context
   if (getRepositoryAccess === undefined) {
-    throw new RepoTemplateError({
-      code: 'NO_REPOSITORY',
-      field: 'getRepositoryAccess',
-      message: 'There is no repository: getRepositoryAccess is undefined',
-    })
+    throw noRepository()
   }
   signal?.throwIfAborted()
   const answer = await acquireAccess(getRepositoryAccess, signal, options)

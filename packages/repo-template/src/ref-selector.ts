@@ -35,7 +35,12 @@ const unsafeRefName = /^[-/]|[/.]$|\.\.|\/\/|@\{|^@$|[\s~^:?*[\\\p{Cc}\p{Cs}]|(?
 
 const assertRefName = (value: unknown, field: string): string => {
   if (typeof value !== 'string') {
-    throw new RepoTemplateError({ code: 'OPTION_TYPE', field, message: `${field} must be a string` })
+    throw new RepoTemplateError({
+      code: 'OPTION_TYPE',
+      field,
+      message: `${field} must be a string`,
+      hint: `Write ${field}: '${field === 'tag' ? 'v1.0.0' : 'main'}', for one, or leave it out for the default branch.`,
+    })
   }
   if (value === '' || value.length > 255 || unsafeRefName.test(value)) {
     throw new RepoTemplateError({
@@ -54,6 +59,7 @@ const assertNumber = (value: unknown, field: string, what: string): void => {
     code: 'OPTION_INVALID',
     field,
     message: `${field} must be the number of ${what}, 1 or above`,
+    hint: `Write ${field}: 7, for one, the number in the URL of ${what}.`,
   })
 }
 

@@ -1,4 +1,11 @@
-import { type BuildLease, createTemplateApi, ensureTemplate, type ResolutionListener, tell } from '@warmbox/resolution'
+import {
+  type BuildLease,
+  createTemplateApi,
+  ensureTemplate,
+  type ResolutionListener,
+  tell,
+  type TemplateApi,
+} from '@warmbox/resolution'
 import type { ConnectionOpts } from 'e2b'
 import { assertConnection } from './known-keys.ts'
 import { resolveOptions, type RepoTemplateOptions, type ResolvedOptions } from './options.ts'
@@ -40,7 +47,8 @@ export interface RefreshRepoTemplateResult {
  * An unreachable head answers `name:current`, or builds `name:unpinned` where there is none.
  *
  * @throws RepoTemplateError `NO_REPOSITORY`, `ACCESS_REFUSED`, `REF_MISSING`, `BUILD_ENV_FAILED`, or `HEAD_UNREACHABLE`
- * for a tag or pull request; IdentityError for malformed input; ResolutionError when the build fails.
+ * for a tag or pull request; IdentityError for malformed input; ResolutionError when the build fails, and `INVALID_SPEC`
+ * for a malformed connection, before anything is requested.
  */
 export const refreshRepoTemplate = async (
   options: RepoTemplateOptions,
@@ -48,31 +56,44 @@ export const refreshRepoTemplate = async (
 ): Promise<RefreshRepoTemplateResult> => {
   const resolved = resolveOptions(options)
   assertConnection(connection, refreshKeys)
-  return refreshResolved(resolved, connection)
+  return refreshResolved(resolved, openConnection(connection))
 }
 
 /** What a refresh takes beside the SDK's own. */
 export const refreshKeys: readonly (keyof RefreshConnection)[] = ['onEvent', 'buildTimeoutMs', 'force', 'lease']
 
+/** A connection apart from how to follow what is done through it. */
+export interface OpenConnection extends Pick<
+  RefreshConnection,
+  'onEvent' | 'signal' | 'buildTimeoutMs' | 'force' | 'lease'
+> {
+  readonly api: TemplateApi
+}
+
+/** Nothing is sent yet. @throws ResolutionError `INVALID_SPEC` for what the SDK could not connect with. */
+export const openConnection = (connection: RefreshConnection): OpenConnection => {
+  const { onEvent, signal, buildTimeoutMs, force, lease, ...endpoint } = connection
+  return {
+    api: createTemplateApi(endpoint),
+    ...(onEvent === undefined ? {} : { onEvent }),
+    ...(signal === undefined ? {} : { signal }),
+    ...(buildTimeoutMs === undefined ? {} : { buildTimeoutMs }),
+    ...(force === undefined ? {} : { force }),
+    ...(lease === undefined ? {} : { lease }),
+  }
+}
+
 /** The same for options that were checked before. */
 export const refreshResolved = async (
   resolved: ResolvedOptions,
-  connection: RefreshConnection,
+  { onEvent, ...connection }: OpenConnection,
 ): Promise<RefreshRepoTemplateResult> => {
-  const { onEvent, signal, buildTimeoutMs, force, lease, ...endpoint } = connection
   const prepared = await prepareSpec(resolved, {
-    signal,
+    signal: connection.signal,
     // A broken listener costs nobody a refresh, and there is no channel left to report it on.
     onEvent: onEvent === undefined ? undefined : (event) => tell(onEvent, event, () => undefined),
   })
   if (prepared.status === 'refused') throw prepared.error
-  const made = await ensureTemplate(prepared.spec, {
-    api: createTemplateApi(endpoint),
-    signal,
-    onEvent,
-    buildTimeoutMs,
-    lease,
-    ...(force === undefined ? {} : { force }),
-  })
+  const made = await ensureTemplate(prepared.spec, { ...connection, onEvent })
   return { ...made, ...(prepared.status === 'pinned' ? { sha: prepared.sha } : {}) }
 }

@@ -35,7 +35,16 @@ export interface HostRules {
 
 const visibleAscii = /^[\x21-\x7e]+$/
 
-const refuse = (message: string, field: string, hint?: string): never => {
+/** For work on a repository that was asked for without one. */
+export const noRepository = (): RepoTemplateError =>
+  new RepoTemplateError({
+    code: 'NO_REPOSITORY',
+    field: 'getRepositoryAccess',
+    message: 'There is no repository: getRepositoryAccess is undefined',
+    hint: "Give getRepositoryAccess: async () => ({ cloneUrl: 'https://github.com/acme/widgets.git' }).",
+  })
+
+const refuse = (message: string, field: string, hint: string): never => {
   throw new RepoTemplateError({ code: 'ACCESS_INVALID', field, message, hint })
 }
 
@@ -44,7 +53,13 @@ const refuse = (message: string, field: string, hint?: string): never => {
  * for an authorization of another shape or a token that no header can hold.
  */
 export const parseAccess = (access: RepositoryAccess, forms: CredentialForms): Repository => {
-  if (typeof access !== 'object' || access === null) return refuse('getRepositoryAccess answered no object', 'access')
+  if (typeof access !== 'object' || access === null) {
+    return refuse(
+      'getRepositoryAccess answered no object',
+      'access',
+      "Answer { cloneUrl: 'https://github.com/acme/widgets.git' }, or undefined for no access.",
+    )
+  }
   // A misspelt authorization would ask for a private repository as nobody. What else a host keeps in it is its own affair.
   const misspelt = findMisspeltName(access, ['cloneUrl', 'authorization'])
   if (misspelt !== undefined) return refuse(`An access has no '${misspelt.name}'`, misspelt.name, misspelt.hint)
@@ -52,12 +67,22 @@ export const parseAccess = (access: RepositoryAccess, forms: CredentialForms): R
   const { authorization } = access
   if (authorization === undefined) return { clone, token: undefined, credential: undefined }
   if (typeof authorization !== 'object' || authorization === null || authorization.scheme !== 'bearer') {
-    return refuse("authorization must be { scheme: 'bearer', token }", 'authorization')
+    return refuse(
+      "authorization must be { scheme: 'bearer', token }",
+      'authorization',
+      'Leave it out for a public repository; how a host wants the token presented, credentialForms says.',
+    )
   }
   const { token } = authorization
-  if (typeof token !== 'string' || token === '') return refuse('The token is empty', 'authorization.token')
+  if (typeof token !== 'string' || token === '') {
+    return refuse('The token is empty', 'authorization.token', 'Leave authorization out for a public repository.')
+  }
   if (!visibleAscii.test(token)) {
-    return refuse('The token has a character that no header may hold', 'authorization.token')
+    return refuse(
+      'The token has a character that no header may hold',
+      'authorization.token',
+      'Give the token alone, without spaces, line feeds or a scheme before it.',
+    )
   }
   return { clone, token, credential: credentialOf(token, credentialFormOf(clone, forms)) }
 }

@@ -8,5 +8,6 @@ export const timeoutOf = (value: number | undefined, field: string, fallback: nu
     code: 'OPTION_INVALID',
     field,
     message: `${field} must be a whole number of milliseconds, at least 1`,
+    hint: `Give a number up to 2147483647, or leave it out for ${fallback}.`,
   })
 }

@@ -240,6 +240,11 @@ describe('options', () => {
     [{ workingDirectory: 'widgets' }, 'WORKING_DIRECTORY_INVALID', 'workingDirectory'],
     [{ workingDirectory: '/home/user/../root' }, 'WORKING_DIRECTORY_INVALID', 'workingDirectory'],
     [{ workingDirectory: '/home/user/' }, 'OPTION_INVALID', 'workingDirectory'],
+    [{ workingDirectory: '/home/user/.warmbox' }, 'OPTION_INVALID', 'workingDirectory'],
+    [{ workingDirectory: '/home/user/.warmbox/reference' }, 'OPTION_INVALID', 'workingDirectory'],
+    [{ workingDirectory: '//home/user//.warmbox//parent.git/' }, 'OPTION_INVALID', 'workingDirectory'],
+    [{ workingDirectory: '/home/user/.warmbox/template.json' }, 'OPTION_INVALID', 'workingDirectory'],
+    [{ workingDirectory: '/home/user/.warmbox/a/b' }, 'OPTION_INVALID', 'workingDirectory'],
     [{ setupCommand: 7 }, 'OPTION_TYPE', 'setupCommand'],
     [{ setupCommand: [7] }, 'OPTION_TYPE', 'setupCommand'],
     [{ buildEnv: { 'A B': 'x' } }, 'ENV_NAME_INVALID', 'buildEnv'],
@@ -253,6 +258,15 @@ describe('options', () => {
   test.each(refused)('%o is refused at once', (options, code, field) => {
     const create = () => createRepoTemplate({ ...optionsOf(), ...options })
     expect(create).toThrow(expect.objectContaining({ code, field }))
+  })
+
+  test('a directory of its own may have a name like one that is taken', () => {
+    for (const workingDirectory of ['/home/user/.warmbox2', '/home/user/a/.warmbox', '/home/user2']) {
+      expect(createRepoTemplate(optionsOf({ workingDirectory }))).toBeDefined()
+    }
+    expect(() => createRepoTemplate(optionsOf({ workingDirectory: '/home/user/.warmbox/a' }))).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('outside of /home/user/.warmbox') }),
+    )
   })
 
   test('a misspelt one is told what was meant', () => {

@@ -1,11 +1,13 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   createRepoTemplate,
   describeRepoTemplate,
   type HeadResolver,
   pruneRepoTemplates,
   refreshRepoTemplate,
+  reportBoot,
   type RepoTemplateOptions,
+  resolveHead as lookUpHead,
   warmRepositories,
 } from '@warmbox/repo-template'
 
@@ -20,6 +22,7 @@ const optionsOf = (options: Partial<RepoTemplateOptions> = {}): RepoTemplateOpti
 const resolve = async (options: Partial<RepoTemplateOptions>, signal?: AbortSignal) =>
   createRepoTemplate(optionsOf(options))?.resolveSpec({ signal })
 const never = () => new Promise<never>(() => undefined)
+const accessed = (access: unknown) => resolve({ getRepositoryAccess: () => Promise.resolve(untyped(access)) })
 /** As a caller without types gives it. */
 const untyped = (value: unknown): ReturnType<typeof JSON.parse> =>
   value === undefined ? value : JSON.parse(JSON.stringify(value))
@@ -121,4 +124,123 @@ test.each<[string, () => Promise<unknown>]>([
   ['apiKeyy', () => pruneRepoTemplates(optionsOf(), {}, untyped({ apiKeyy: 'e2b_0' }))],
 ])('a misspelt name in a connection is refused: %s', async (field, asked) => {
   await expect(asked()).rejects.toMatchObject({ code: 'OPTION_UNKNOWN', field })
+})
+
+describe('what follows or ends the work is checked before anybody is asked', () => {
+  const asked: string[] = []
+  const options = optionsOf({
+    getRepositoryAccess: () => {
+      asked.push('access')
+      return Promise.resolve({ cloneUrl })
+    },
+  })
+  const sandbox = {
+    executeCommand: () => {
+      asked.push('command')
+      return Promise.resolve({ exitCode: 0, stdout: '', stderr: '', success: true })
+    },
+  }
+  const throughConnection: Readonly<Record<string, (connection: object) => Promise<unknown>>> = {
+    refresh: (connection) => refreshRepoTemplate(options, connection),
+    warm: (connection) => warmRepositories([options], connection),
+    describe: (connection) => describeRepoTemplate(options, connection),
+    prune: (connection) => pruneRepoTemplates(options, {}, connection),
+  }
+  const ofAny = [{ signal: 5 }, { signal: {} }, { signal: null }, { apiKey: 5 }]
+  const ofBuilds = [{ onEvent: 'x' }, { force: 'x' }, { buildTimeoutMs: -1 }, { lease: 5 }, { lease: {} }]
+
+  test.each([
+    ...Object.keys(throughConnection).flatMap((name) => ofAny.map((given) => [name, given] as const)),
+    ...['refresh', 'warm'].flatMap((name) => ofBuilds.map((given) => [name, given] as const)),
+  ])('%s with %j', async (name, given) => {
+    asked.length = 0
+    await expect(throughConnection[name]?.(given)).rejects.toMatchObject({
+      code: 'INVALID_SPEC',
+      message: expect.stringContaining(Object.keys(given)[0] ?? ''),
+      hint: expect.any(String),
+    })
+    expect(asked).toEqual([])
+  })
+
+  test.each<[string, (signal: unknown) => Promise<unknown> | undefined]>([
+    ['a boot report', (signal) => reportBoot(sandbox, untyped({ signal }))],
+    ['a head lookup', (signal) => lookUpHead({ cloneUrl: 'https://localhost:9/r' }, untyped({ signal }))],
+    ['a spec', (signal) => createRepoTemplate(options)?.resolveSpec(untyped({ signal }))],
+  ])('the signal of %s', async (_name, ask) => {
+    asked.length = 0
+    for (const signal of [5, {}, null]) {
+      await expect(ask(signal)).rejects.toMatchObject({
+        code: 'OPTION_TYPE',
+        field: 'signal',
+        hint: expect.any(String),
+      })
+    }
+    expect(asked).toEqual([])
+  })
+
+  test('so is that there are options and a sandbox at all', async () => {
+    await expect(reportBoot(untyped(null))).rejects.toMatchObject({ code: 'SANDBOX_UNSUPPORTED', field: 'sandbox' })
+    const type = { code: 'OPTION_TYPE', field: 'options' }
+    await expect(reportBoot(sandbox, untyped(null))).rejects.toMatchObject(type)
+    await expect(lookUpHead({ cloneUrl }, untyped(null))).rejects.toMatchObject(type)
+  })
+})
+
+describe('an error of the caller says what to write instead', () => {
+  const create = async (given: object) => createRepoTemplate({ ...optionsOf(), ...given })
+  const malformed: readonly object[] = [
+    { setupCommand: 7 },
+    { setupCommand: [7] },
+    { submodules: 'x' },
+    { lfs: 'x' },
+    { source: 'x' },
+    { pull: 0 },
+    { mergeRequest: 0 },
+    { branch: 7 },
+    { branch: 'a b' },
+    { tag: 7 },
+    { base: 'x' },
+    { resolveHead: 'x' },
+    { getRepositoryAccess: 'x' },
+    { certificateAuthority: 7 },
+    { cloneTimeoutMs: 0 },
+    { headTimeoutMs: 0 },
+    { cleanEvery: 0 },
+    { maxStaleMs: -1 },
+    { allowedHosts: 'x' },
+    { allowedHosts: ['a b'] },
+    { credentialForms: [] },
+    { credentialForms: { h: 'x' } },
+    { credentialForms: { h: { scheme: 'basic', user: 'a:b' } } },
+    { buildEnv: { UID: '0' } },
+    { buildEnv: { WARMBOX_X: '0' } },
+    { workingDirectory: '/home/user' },
+  ]
+  const nobody = optionsOf({ getRepositoryAccess: undefined })
+  const asked: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ...malformed.map((given) => [JSON.stringify(given), () => create(given)] as const),
+    ['no options', () => refreshRepoTemplate(untyped(null))],
+    ['no connection', () => refreshRepoTemplate(optionsOf(), untyped(null))],
+    ['no variables', () => resolve({ buildEnv: () => Promise.resolve(untyped([])) })],
+    ['no list', () => warmRepositories(untyped({}))],
+    ['no count', () => warmRepositories([], { concurrency: 0 })],
+    ['no rules', () => pruneRepoTemplates(optionsOf(), untyped(null))],
+    ['no flag', () => pruneRepoTemplates(optionsOf(), untyped({ dryRun: 'x' }))],
+    ['no repository to refresh', () => refreshRepoTemplate(nobody)],
+    ['no repository to warm', () => warmRepositories([nobody])],
+    ['no repository to describe', () => describeRepoTemplate(nobody)],
+    ['no access', () => accessed(7)],
+    ['no authorization', () => accessed({ cloneUrl, authorization: 'x' })],
+    ['no token', () => accessed({ cloneUrl, authorization: { scheme: 'bearer', token: '' } })],
+    ['no token of a header', () => accessed({ cloneUrl, authorization: { scheme: 'bearer', token: 'a b' } })],
+  ]
+
+  test.each(asked)('%s', async (_name, ask) => {
+    const error: unknown = await ask().catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      name: 'RepoTemplateError',
+      code: expect.stringMatching(/^(?:OPTION_TYPE|OPTION_INVALID|NO_REPOSITORY|ACCESS_INVALID)$/),
+      hint: expect.stringMatching(/^[A-Z].+\.$/),
+    })
+  })
 })

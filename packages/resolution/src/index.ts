@@ -40,7 +40,9 @@ export { CONNECTION_OPTION_NAMES } from './connection-checks.ts'
 export { failureGist } from './failure-gist.ts'
 export { findMisspeltName, findUnknownName, type UnknownName } from './known-names.ts'
 export { lookUpAttempt } from './look-up-attempt.ts'
+export { assertBoolean } from './option-checks.ts'
 export {
+  assertGivenOptions,
   type BootAttempt,
   type BootOptions,
   type BootPorts,

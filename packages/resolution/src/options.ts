@@ -172,8 +172,18 @@ const API_HINT = 'Give what createTemplateApi() returns as api'
 function assertForms(options: ResolveTemplateOptions): void {
   if (!isRecord(options)) refuseInput('The options are not an object', 'Write them like { api: createTemplateApi() }')
   assertKnownNames('the options', options, OPTION_NAMES, { isOpen: false })
-  const { api, buildTimeoutMs, clock, lease, onEvent, random, resources, signal, strictTemplate, waitUntil } = options
-  assertMethods('api', api, API_METHODS, API_HINT)
+  assertMethods('api', options.api, API_METHODS, API_HINT)
+  assertGivenOptions(options)
+}
+
+/**
+ * Checks the form of those options that are given, for callers with work of their own to do before a resolution.
+ * @throws ResolutionError `INVALID_SPEC`
+ */
+export function assertGivenOptions(options: {
+  readonly [Name in keyof Omit<ResolveTemplateOptions, 'api'>]?: unknown
+}): void {
+  const { buildTimeoutMs, clock, lease, onEvent, random, resources, signal, strictTemplate, waitUntil } = options
   if (signal !== undefined) {
     assertMethods('signal', signal, SIGNAL_METHODS, 'Give the signal of an AbortController, or leave it out')
   }

@@ -112,6 +112,8 @@ test('the values a host can import, the constants of the identity included', () 
     'TemplateUnusableError',
     'WarmboxError',
     'applyMountableSteps',
+    'assertBoolean',
+    'assertGivenOptions',
     'attemptTime',
     'attemptsOf',
     'bootFromSpec',

@@ -2,7 +2,7 @@ import { assertSha } from '@warmbox/identity'
 import { DeadlineError, withDeadline } from '../deadline.ts'
 import { checkAllowedHosts, destinationOf, refusalOfHost } from '../hosts/allowed-hosts.ts'
 import { checkCredentialForms } from '../hosts/credential-form.ts'
-import { assertKnownKeys } from '../known-keys.ts'
+import { assertKnownKeys, assertObject, assertSignal } from '../known-keys.ts'
 import { parseRefSelection } from '../ref-selector.ts'
 import { parseAccess } from '../repository-access.ts'
 import { timeoutOf } from '../timeout.ts'
@@ -29,7 +29,9 @@ const known: readonly (keyof HeadOptions)[] = [
 const headResolver =
   (ask: (lookup: Lookup) => Promise<Head>): HeadResolver =>
   async (access, options = {}) => {
+    assertObject(options, 'options', 'The options of a head lookup', "{ branch: 'main' }")
     assertKnownKeys(options, known, 'A head lookup')
+    assertSignal(options.signal)
     const { ref } = parseRefSelection(options)
     const timeout = timeoutOf(options.timeoutMs, 'timeoutMs', DEFAULT_HEAD_TIMEOUT_MS)
     const allowedHosts = checkAllowedHosts(options.allowedHosts)

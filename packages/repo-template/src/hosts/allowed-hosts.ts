@@ -96,6 +96,7 @@ export const checkAllowedHosts = (allowed: readonly string[] | undefined): reado
       code: 'OPTION_TYPE',
       field: 'allowedHosts',
       message: 'allowedHosts must be a list of hosts',
+      hint: "Write ['github.com'], for one, or leave it out to allow every host.",
     })
   }
   return Object.freeze(

@@ -78,4 +78,9 @@ export const checkCredentialForms = (forms: CredentialForms | undefined): Creden
 }
 
 const invalid = (code: 'OPTION_TYPE' | 'OPTION_INVALID', field: string, what: string): RepoTemplateError =>
-  new RepoTemplateError({ code, field, message: `${field} ${what}` })
+  new RepoTemplateError({
+    code,
+    field,
+    message: `${field} ${what}`,
+    hint: "Write credentialForms: { 'git.example.com': { scheme: 'basic', user: 'oauth2' } }, for one.",
+  })

@@ -3,7 +3,7 @@ import { plainValues } from '../build/build-environment.ts'
 import { RepoTemplateError } from '../errors.ts'
 import { gatherImageInputs } from '../image-inputs.ts'
 import type { ResolvedOptions } from '../options.ts'
-import { acquireAccess } from '../repository-access.ts'
+import { acquireAccess, noRepository } from '../repository-access.ts'
 
 /** A repository's template as the platform knows it. */
 export interface Located {
@@ -20,11 +20,7 @@ export interface Located {
  */
 export const locateTemplate = async (options: ResolvedOptions, signal: ResolveContext['signal']): Promise<Located> => {
   if (options.getRepositoryAccess === undefined) {
-    throw new RepoTemplateError({
-      code: 'NO_REPOSITORY',
-      field: 'getRepositoryAccess',
-      message: 'There is no repository: getRepositoryAccess is undefined',
-    })
+    throw noRepository()
   }
   const answer = await acquireAccess(options.getRepositoryAccess, signal, options)
   if (answer.status === 'refused') {

@@ -46,18 +46,24 @@ const DEFAULT_KEEP_LAST = 10
  *
  * @returns one result for each repository, in the order given; one that fails, for the reasons {@link describeRepoTemplate}
  * does, keeps no other from being pruned, and never rejects, nor does an abort.
- * @throws RepoTemplateError or IdentityError for malformed rules or options of any of them, before anything is requested.
+ * @throws RepoTemplateError or IdentityError for malformed rules or options of any of them, RepoTemplateError or
+ * ResolutionError `INVALID_SPEC` for a malformed connection, all before anything is requested.
  */
 export const pruneRepoTemplates = async (
   repositories: RepoTemplateOptions | readonly RepoTemplateOptions[],
   options: PruneOptions = {},
   connection: ConnectionOpts = {},
 ): Promise<readonly PruneResult[]> => {
-  assertObject(options, 'options', 'The rules of a pruning')
+  assertObject(options, 'options', 'The rules of a pruning', '{ keepLast: 10 }')
   assertKnownKeys(options, ['keepLast', 'maxAgeMs', 'dryRun'], 'A pruning')
   const { dryRun = true, maxAgeMs } = options
   if (typeof dryRun !== 'boolean') {
-    throw new RepoTemplateError({ code: 'OPTION_TYPE', field: 'dryRun', message: 'dryRun must be true or false' })
+    throw new RepoTemplateError({
+      code: 'OPTION_TYPE',
+      field: 'dryRun',
+      message: 'dryRun must be true or false',
+      hint: 'Write dryRun: false to remove tags for good, or leave it out to see what would go.',
+    })
   }
   const keepLast = countOf(options.keepLast, 'keepLast', DEFAULT_KEEP_LAST, 0)
   if (maxAgeMs !== undefined) countOf(maxAgeMs, 'maxAgeMs', 0, 0)

@@ -4,7 +4,9 @@ import { countOf } from '../count.ts'
 import { RepoTemplateError } from '../errors.ts'
 import { assertConnection } from '../known-keys.ts'
 import { type RepoTemplateOptions, type ResolvedOptions, resolveOptions } from '../options.ts'
+import { noRepository } from '../repository-access.ts'
 import {
+  openConnection,
   type RefreshConnection,
   refreshKeys,
   type RefreshRepoTemplateResult,
@@ -50,7 +52,8 @@ const DEFAULT_CONCURRENCY = 4
  *
  * @returns one result for each repository, in the order given; never rejects for one of them, nor for an abort, after
  * which those that had not ended are `aborted`. Builds that run by then go on at E2B.
- * @throws RepoTemplateError or IdentityError for malformed options of any of them, before anything is requested.
+ * @throws RepoTemplateError or IdentityError for malformed options of any of them, RepoTemplateError or ResolutionError
+ * `INVALID_SPEC` for a malformed connection, all before anything is requested.
  */
 export const warmRepositories = async (
   repositories: readonly RepoTemplateOptions[],
@@ -65,7 +68,9 @@ export const warmRepositories = async (
     })
   }
   assertConnection(connection, ['concurrency', ...refreshKeys])
-  const { concurrency, onEvent, signal, ...refreshing } = connection
+  const { concurrency, onEvent, ...refreshing } = connection
+  const open = openConnection(refreshing)
+  const { signal } = open
   const lanes = countOf(concurrency, 'concurrency', DEFAULT_CONCURRENCY)
   const all = repositories.map((each) => resolvedWithRepository(each))
   const total = all.length
@@ -85,8 +90,7 @@ export const warmRepositories = async (
     emit({ type: 'warm-start', index, total })
     try {
       const refreshed = await refreshResolved(options, {
-        ...refreshing,
-        ...(signal === undefined ? {} : { signal }),
+        ...open,
         onEvent: (event) => emit({ type: 'warm-step', index, event }),
       })
       return { status: 'warm', durationMs: durationMs(), ...refreshed }
@@ -124,9 +128,5 @@ const told = (result: WarmResult): { ref?: string; code?: string; durationMs: nu
 const resolvedWithRepository = (options: RepoTemplateOptions): ResolvedOptions => {
   const resolved = resolveOptions(options)
   if (resolved.getRepositoryAccess !== undefined) return resolved
-  throw new RepoTemplateError({
-    code: 'NO_REPOSITORY',
-    field: 'getRepositoryAccess',
-    message: 'There is no repository: getRepositoryAccess is undefined',
-  })
+  throw noRepository()
 }
