@@ -561,7 +561,16 @@ describe('is refused', () => {
     const nothing: { sandbox?: SyncableSandbox } = {}
     // @ts-expect-error Callers without types do this.
     const synced = syncRepository(nothing.sandbox, { getRepositoryAccess: undefined })
-    await expect(synced).rejects.toMatchObject({ code: 'SANDBOX_UNSUPPORTED' })
+    await expect(synced).rejects.toMatchObject({ code: 'SANDBOX_UNSUPPORTED', hint: expect.any(String) })
+    // @ts-expect-error Callers without types do this.
+    const run = syncRepository({ executeCommand: 'bash' }, { getRepositoryAccess: undefined })
+    await expect(run).rejects.toMatchObject({ code: 'SANDBOX_UNSUPPORTED', hint: expect.any(String) })
+  })
+
+  test.each(['signal', 'onEvent'])('with a %s that is none, before anything ran', async (field) => {
+    const synced = syncRepository(at.sandbox, { ...Object.fromEntries([[field, {}]]), getRepositoryAccess: never })
+    await expect(synced).rejects.toMatchObject({ code: 'OPTION_TYPE', field, hint: expect.any(String) })
+    expect(at.sandbox.commands).toEqual([])
   })
 
   test('without a repository, with revoked access, with no answer, over a sandbox that runs nothing', async () => {

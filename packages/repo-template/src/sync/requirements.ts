@@ -2,20 +2,14 @@ import { plainValues } from '../build/build-environment.ts'
 import { RepoTemplateError } from '../errors.ts'
 import { findHead } from '../find-head.ts'
 import { assertBuildEnvNames, type ResolvedOptions } from '../options.ts'
-import { acquireAccess, type Repository, type RepositoryAccess } from '../repository-access.ts'
+import { acquireAccess, noRepository, type Repository, type RepositoryAccess } from '../repository-access.ts'
 
 /** What a session asks for as an answer, a sync cannot do without: here it is an error. */
 export const requireAccess = async (
   options: ResolvedOptions,
   signal: AbortSignal | undefined,
 ): Promise<{ access: RepositoryAccess; repository: Repository }> => {
-  if (options.getRepositoryAccess === undefined) {
-    throw new RepoTemplateError({
-      code: 'NO_REPOSITORY',
-      field: 'getRepositoryAccess',
-      message: 'There is no repository to sync: getRepositoryAccess is undefined',
-    })
-  }
+  if (options.getRepositoryAccess === undefined) throw noRepository()
   const answer = await acquireAccess(options.getRepositoryAccess, signal, options)
   if (answer.status === 'granted') return answer
   throw new RepoTemplateError({ code: 'ACCESS_REFUSED', message: answer.reason, cause: answer.cause })

@@ -55,6 +55,22 @@ const ownRepositoryLine = `unset ${[
 /** Enough to see what went wrong, little enough for a log line. */
 const tailLength = 2000
 
+type Execute = NonNullable<SyncableSandbox['executeCommand']>
+
+/** @throws RepoTemplateError `SANDBOX_UNSUPPORTED` for a sandbox that cannot run commands, or what is none. */
+export const executorOf = (sandbox: SyncableSandbox): Execute => {
+  const given: unknown = sandbox
+  if (typeof given === 'object' && given !== null && typeof sandbox.executeCommand === 'function') {
+    return sandbox.executeCommand.bind(sandbox)
+  }
+  throw new RepoTemplateError({
+    code: 'SANDBOX_UNSUPPORTED',
+    field: 'sandbox',
+    message: 'The sandbox has no executeCommand',
+    hint: 'Give a sandbox of a Mastra workspace, or an object with such a method.',
+  })
+}
+
 /**
  * Runs scripts in a sandbox under `set -euo pipefail`. The script is the one argument of `bash -lc`; a provider that
  * joins command and arguments quotes it. Secrets travel in `env` and are masked in errors.
@@ -69,10 +85,7 @@ export const scriptRunner = (
     readonly signal: AbortSignal | undefined
   },
 ): ScriptRunner => {
-  const execute = sandbox.executeCommand?.bind(sandbox)
-  if (execute === undefined) {
-    throw new RepoTemplateError({ code: 'SANDBOX_UNSUPPORTED', message: 'The sandbox has no executeCommand' })
-  }
+  const execute = executorOf(sandbox)
   const redactor = createRedactor(options.secrets)
   return {
     async run({ code, name, lines, env }) {

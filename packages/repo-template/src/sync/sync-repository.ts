@@ -1,6 +1,7 @@
 import { parseCloneUrl } from '@warmbox/identity'
 import { tell } from '@warmbox/resolution'
 import { RepoTemplateError } from '../errors.ts'
+import { assertObject, assertSignal } from '../known-keys.ts'
 import { type RepoTemplateOptions, resolveOptions } from '../options.ts'
 import { timeoutOf } from '../timeout.ts'
 import { type Checkout, readCheckout } from './checkout.ts'
@@ -9,7 +10,7 @@ import { inspectScript } from './inspect-script.ts'
 import { inTurn } from './in-turn.ts'
 import { fetchScript, moveScript, partsScript } from './move-scripts.ts'
 import { requireAccess, requireBuildEnvironment, requireHead } from './requirements.ts'
-import { inTime, readFields, type ScriptRun, scriptRunner, type SyncableSandbox } from './sandbox.ts'
+import { executorOf, inTime, readFields, type ScriptRun, scriptRunner, type SyncableSandbox } from './sandbox.ts'
 import { recordScript, setupScript } from './setup-script.ts'
 import type { SetupState, SyncTarget } from './target.ts'
 
@@ -82,9 +83,11 @@ const DEFAULT_TIMEOUT_MS = 600_000
  * `CHECKOUT_FOREIGN`, `SYNC_FAILED`, `SYNC_TIMEOUT` or `SETUP_FAILED`; IdentityError for malformed input; the signal's reason.
  */
 export const syncRepository = async (sandbox: SyncableSandbox, options: SyncOptions): Promise<SyncResult> => {
-  assertObject(sandbox, 'sandbox', 'SANDBOX_UNSUPPORTED')
-  assertObject(options, 'options', 'OPTION_TYPE')
+  executorOf(sandbox)
+  assertObject(options, 'options', 'The options of a sync', '{ getRepositoryAccess }')
   const { timeoutMs, signal, onEvent, ...templateOptions } = options
+  assertSignal(signal)
+  assertListener(onEvent)
   const resolved = resolveOptions(templateOptions)
   const commandTimeout = timeoutOf(timeoutMs, 'timeoutMs', DEFAULT_TIMEOUT_MS)
   signal?.throwIfAborted()
@@ -218,7 +221,12 @@ const move = async (
   return { kept: keptReasons.find((reason) => reason === fields.get('kept')), lockfiles: fields.get('lockfiles') }
 }
 
-const assertObject = (value: unknown, field: string, code: 'SANDBOX_UNSUPPORTED' | 'OPTION_TYPE'): void => {
-  if (typeof value === 'object' && value !== null) return
-  throw new RepoTemplateError({ code, field, message: `syncRepository was given no ${field}` })
+const assertListener = (value: unknown): void => {
+  if (value === undefined || typeof value === 'function') return
+  throw new RepoTemplateError({
+    code: 'OPTION_TYPE',
+    field: 'onEvent',
+    message: 'onEvent must be a function',
+    hint: 'Write it like (event) => console.log(event.step).',
+  })
 }
