@@ -4,13 +4,10 @@ import { refreshRepoTemplate } from '@warmbox/repo-template'
 import { median } from './median.ts'
 import { servePackages } from './package-server.ts'
 
-/**
- * As installed for a Next.js 15 application with TypeScript, ESLint and Tailwind: 327 packages, 18,435 files, of which those
- * that are no native binaries have some 10 kB each.
- */
+/** As installed for a Next.js 15 application with TypeScript, ESLint and Tailwind: 327 packages, 18,435 files, 393 MB. */
 const PACKAGES = 330
 const FILES = 55
-const LINES = 400
+const LINES = 800
 const ROUNDS = 3
 
 /** As a dependency's: what it exports, more or less. */

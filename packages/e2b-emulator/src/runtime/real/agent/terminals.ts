@@ -19,16 +19,19 @@ export interface Terminals {
 }
 
 /**
- * Terminals without a native module: Node opens and reads `/dev/ptmx` itself. It lacks but one thing, the ioctl that
- * unlocks the other end; perl, which is on every Debian, makes that call on the descriptor it is given.
+ * Terminals without a native module: Node opens and reads `/dev/ptmx` itself. It lacks but the ioctls that unlock the other
+ * end and set the size; perl, which is on every Debian, makes those calls on the descriptor it is given. `stty` would set
+ * the two halves of a size one after the other, and the program on the terminal would see what is in between.
  */
 export function createTerminals(accounts: Accounts, failures: Failures): Terminals {
   const fs = process.getBuiltinModule('node:fs')
   const { spawn } = process.getBuiltinModule('node:child_process')
   const { ReadStream } = process.getBuiltinModule('node:tty')
   const { O_RDWR, O_NOCTTY, O_NONBLOCK } = fs.constants
-  // TIOCSPTLCK, which has this number wherever Node runs on Linux but PowerPC.
-  const unlock = `my $locked = pack("i", 0); ioctl(STDIN, ${process.arch === 'ppc64' ? '0x80045431' : '0x40045431'}, $locked) or die "$!"`
+  // TIOCSPTLCK and TIOCSWINSZ, which have these numbers wherever Node runs on Linux but PowerPC.
+  const [unlocking, sizing] = process.arch === 'ppc64' ? ['0x80045431', '0x80087467'] : ['0x40045431', '0x5414']
+  const unlock = `my $locked = pack("i", 0); ioctl(STDIN, ${unlocking}, $locked) or die "$!"`
+  const takeSize = `my $size = pack("S4", @ARGV, 0, 0); ioctl(STDIN, ${sizing}, $size) or die "$!"`
   /** Until a full terminal is tried again; it cannot be waited for, because Node's own stream blocks on it instead. */
   const retryMs = 10
 
@@ -36,15 +39,17 @@ export function createTerminals(accounts: Accounts, failures: Failures): Termina
   const means = (error: unknown, code: keyof typeof codes) =>
     error instanceof Error && 'code' in error && error.code === codes[code]
 
-  const runTool = (command: string, args: readonly string[], input: number | 'ignore') =>
+  const control = (master: number, calls: readonly string[], { cols, rows }: TerminalSize) =>
     new Promise<void>((resolve, reject) => {
-      const child = spawn(command, args, { stdio: [input, 'ignore', 'ignore'] })
+      const child = spawn('perl', ['-e', calls.join('; '), String(rows), String(cols)], {
+        stdio: [master, 'ignore', 'ignore'],
+      })
       child.once('error', (error) =>
-        reject(failures.create('unsupported', `a terminal needs ${command} in the machine: ${error.message}`)),
+        reject(failures.create('unsupported', `a terminal needs perl in the machine: ${error.message}`)),
       )
       child.once('close', (code, signal) => {
         if (code === 0) resolve()
-        else reject(failures.create('failed', `${command} ended with ${signal ?? code}`))
+        else reject(failures.create('failed', `perl ended with ${signal ?? code}`))
       })
     })
 
@@ -54,21 +59,17 @@ export function createTerminals(accounts: Accounts, failures: Failures): Termina
     return `/dev/pts/${index}`
   }
 
-  const setSize = (path: string, { cols, rows }: TerminalSize) =>
-    runTool('stty', ['-F', path, 'cols', String(cols), 'rows', String(rows)], 'ignore')
-
   const openChildEnd = async (master: number, size: TerminalSize, account: Account) => {
-    await runTool('perl', ['-e', unlock], master)
+    await control(master, [unlock, takeSize], size)
     const path = pathOf(master)
-    await setSize(path, size)
     accounts.own(path, account)
-    return { path, childFd: fs.openSync(path, O_RDWR | O_NOCTTY) }
+    return fs.openSync(path, O_RDWR | O_NOCTTY)
   }
 
   return {
     async open(size, account) {
       const master = fs.openSync('/dev/ptmx', O_RDWR | O_NOCTTY | O_NONBLOCK)
-      const { path, childFd } = await openChildEnd(master, size, account).catch((error: unknown) => {
+      const childFd = await openChildEnd(master, size, account).catch((error: unknown) => {
         fs.closeSync(master)
         throw error
       })
@@ -108,7 +109,10 @@ export function createTerminals(accounts: Accounts, failures: Failures): Termina
           state.writing = written.catch(() => undefined)
           return written
         },
-        resize: (next) => setSize(path, next),
+        async resize(next) {
+          if (state.closed) throw failures.create('gone', 'the terminal is closed')
+          await control(master, [takeSize], next)
+        },
         discard() {
           state.closed = true
           fs.closeSync(master)
