@@ -53,7 +53,8 @@ describe('a host that is not listed', () => {
     const spec = await createRepoTemplate(given)?.resolveSpec()
     expect(spec?.refused).toMatchObject({ code: 'ACCESS_REFUSED', message: expect.stringContaining('allowedHosts') })
     await expect(refreshRepoTemplate(given)).rejects.toMatchObject({ code: 'ACCESS_REFUSED' })
-    await expect(syncRepository({}, given)).rejects.toMatchObject({ code: 'ACCESS_REFUSED' })
+    const executeCommand = () => Promise.reject(new Error('nothing is to run'))
+    await expect(syncRepository({ executeCommand }, given)).rejects.toMatchObject({ code: 'ACCESS_REFUSED' })
   })
 })
 
