@@ -29,6 +29,8 @@ vi.mock('node:dns/promises', () => ({
 const options = { allowedHosts: ['*'], timeoutMs: 5000 }
 const notPublic = { status: 'refused', code: 'ADDRESS_NOT_PUBLIC' }
 
+const executeCommand = () => Promise.reject(new Error('nothing is to run'))
+
 describe('a host that is not listed', () => {
   test.each([
     ['https://evil.example/o/r', ['github.com']],
@@ -53,7 +55,6 @@ describe('a host that is not listed', () => {
     const spec = await createRepoTemplate(given)?.resolveSpec()
     expect(spec?.refused).toMatchObject({ code: 'ACCESS_REFUSED', message: expect.stringContaining('allowedHosts') })
     await expect(refreshRepoTemplate(given)).rejects.toMatchObject({ code: 'ACCESS_REFUSED' })
-    const executeCommand = () => Promise.reject(new Error('nothing is to run'))
     await expect(syncRepository({ executeCommand }, given)).rejects.toMatchObject({ code: 'ACCESS_REFUSED' })
   })
 })
