@@ -1,8 +1,7 @@
 import { parseRecord, TEMPLATE_RECORD } from './checkout/record.ts'
-import { RepoTemplateError } from './errors.ts'
 import { assertObject, assertSignal } from './known-keys.ts'
 import { inspectScript, templateRecordScript } from './sync/inspect-script.ts'
-import { readFields, scriptRunner, type SyncableSandbox } from './sync/sandbox.ts'
+import { executorOf, readFields, scriptRunner, type SyncableSandbox } from './sync/sandbox.ts'
 import { timeoutOf } from './timeout.ts'
 
 /** What a session was given, and whether its dependencies are those of its checkout. */
@@ -42,14 +41,7 @@ export const reportBoot = async (
   sandbox: SyncableSandbox,
   options: BootReportOptions = {},
 ): Promise<BootReport | undefined> => {
-  if (typeof sandbox !== 'object' || sandbox === null) {
-    throw new RepoTemplateError({
-      code: 'SANDBOX_UNSUPPORTED',
-      field: 'sandbox',
-      message: 'reportBoot was given no sandbox',
-      hint: 'Give a Mastra sandbox as the first argument.',
-    })
-  }
+  executorOf(sandbox)
   assertObject(options, 'options', 'The options of a boot report', '{ timeoutMs: 30_000 }')
   const { timeoutMs, signal } = options
   assertSignal(signal)

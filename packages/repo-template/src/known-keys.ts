@@ -18,6 +18,12 @@ export const assertObject = (value: unknown, field: string, what: string, exampl
   })
 }
 
+/** @throws RepoTemplateError `OPTION_TYPE` for what could not be called, where something is given at all. */
+export const assertFunction = (value: unknown, field: string, hint: string): void => {
+  if (value === undefined || typeof value === 'function') return
+  throw new RepoTemplateError({ code: 'OPTION_TYPE', field, message: `${field} must be a function or undefined`, hint })
+}
+
 /** Those this package calls. */
 const signalMethods = ['addEventListener', 'removeEventListener', 'throwIfAborted'] as const
 

@@ -13,7 +13,7 @@ import { DEFAULT_HEAD_TIMEOUT_MS, type HeadResolver } from './head/head.ts'
 import { resolveHead } from './head/resolve-head.ts'
 import { checkAllowedHosts } from './hosts/allowed-hosts.ts'
 import { checkCredentialForms } from './hosts/credential-form.ts'
-import { assertKnownKeys, assertObject } from './known-keys.ts'
+import { assertFunction, assertKnownKeys, assertObject } from './known-keys.ts'
 import { parseRefSelection, type RefSelector } from './ref-selector.ts'
 import type { RepoTemplateOptions } from './repo-template-options.ts'
 import type { HostRules, RepositoryAccess } from './repository-access.ts'
@@ -91,9 +91,9 @@ export const resolveOptions = (options: RepoTemplateOptions): ResolvedOptions =>
   assertObject(options, 'options', 'The options of a repository template', '{ getRepositoryAccess }')
   assertKnownKeys(options, known, 'A repository template')
   const { getRepositoryAccess, buildEnv = {}, nodeVersion = DEFAULT_NODE_VERSION, sha } = options
-  assertFunction(getRepositoryAccess, 'getRepositoryAccess')
-  assertFunction(options.resolveHead, 'resolveHead')
-  assertFunction(options.base, 'base')
+  assertFunction(getRepositoryAccess, 'getRepositoryAccess', functionHints.getRepositoryAccess)
+  assertFunction(options.resolveHead, 'resolveHead', functionHints.resolveHead)
+  assertFunction(options.base, 'base', functionHints.base)
   assertCertificates(options.certificateAuthority)
   assertReach(options)
   const selector = parseRefSelection(options)
@@ -215,16 +215,6 @@ const functionHints = {
   resolveHead: 'Give resolveHeadWithGit, for one, without calling it, or leave it out.',
   base: "Write (builder) => builder.aptInstall(['ripgrep']), for one, or leave it out.",
 } as const
-
-const assertFunction = (value: unknown, field: keyof typeof functionHints): void => {
-  if (value === undefined || typeof value === 'function') return
-  throw new RepoTemplateError({
-    code: 'OPTION_TYPE',
-    field,
-    message: `${field} must be a function or undefined`,
-    hint: functionHints[field],
-  })
-}
 
 /** A repository names the hosts of its submodules and LFS files; with an upload it is this machine that would go there. */
 const assertReach = ({ allowedHosts, source, submodules, lfs }: RepoTemplateOptions): void => {

@@ -1,7 +1,7 @@
 import { parseCloneUrl } from '@warmbox/identity'
 import { tell } from '@warmbox/resolution'
 import { RepoTemplateError } from '../errors.ts'
-import { assertObject, assertSignal } from '../known-keys.ts'
+import { assertFunction, assertObject, assertSignal } from '../known-keys.ts'
 import { type RepoTemplateOptions, resolveOptions } from '../options.ts'
 import { timeoutOf } from '../timeout.ts'
 import { type Checkout, readCheckout } from './checkout.ts'
@@ -87,7 +87,7 @@ export const syncRepository = async (sandbox: SyncableSandbox, options: SyncOpti
   assertObject(options, 'options', 'The options of a sync', '{ getRepositoryAccess }')
   const { timeoutMs, signal, onEvent, ...templateOptions } = options
   assertSignal(signal)
-  assertListener(onEvent)
+  assertFunction(onEvent, 'onEvent', 'Write (event) => console.log(event.step), for one, or leave it out.')
   const resolved = resolveOptions(templateOptions)
   const commandTimeout = timeoutOf(timeoutMs, 'timeoutMs', DEFAULT_TIMEOUT_MS)
   signal?.throwIfAborted()
@@ -219,14 +219,4 @@ const move = async (
   const { contained } = Object.fromEntries(await run(fetchScript(target)))
   const fields = await run(moveScript(target, setup, contained))
   return { kept: keptReasons.find((reason) => reason === fields.get('kept')), lockfiles: fields.get('lockfiles') }
-}
-
-const assertListener = (value: unknown): void => {
-  if (value === undefined || typeof value === 'function') return
-  throw new RepoTemplateError({
-    code: 'OPTION_TYPE',
-    field: 'onEvent',
-    message: 'onEvent must be a function',
-    hint: 'Write it like (event) => console.log(event.step).',
-  })
 }
