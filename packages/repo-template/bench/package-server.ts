@@ -19,7 +19,9 @@ const VERSION = '1.0.0'
 
 /** Serves tarballs of packages on a free port of loopback, as a registry does to an install from a lockfile. */
 export const servePackages = async (packages: readonly Package[]): Promise<PackageServer> => {
-  const tarballs = new Map(packages.map(({ name, files }) => [`/${name}-${VERSION}.tgz`, gzipSync(archive(files))]))
+  // In npm's order, or an install would write the lockfile anew.
+  const sorted = packages.toSorted((one, other) => one.name.localeCompare(other.name, 'en'))
+  const tarballs = new Map(sorted.map(({ name, files }) => [`/${name}-${VERSION}.tgz`, gzipSync(archive(files))]))
   const server = createServer((request, response) => {
     const tarball = tarballs.get(request.url ?? '')
     response.writeHead(tarball === undefined ? 404 : 200).end(tarball)
@@ -33,7 +35,7 @@ export const servePackages = async (packages: readonly Package[]): Promise<Packa
     name: 'widgets',
     version: VERSION,
     private: true,
-    dependencies: Object.fromEntries(packages.map(({ name }) => [name, VERSION])),
+    dependencies: Object.fromEntries(sorted.map(({ name }) => [name, VERSION])),
   }
   const locked = [...tarballs].map(([path, tarball]) => [
     `node_modules${path.slice(0, -`-${VERSION}.tgz`.length)}`,
@@ -52,7 +54,7 @@ export const servePackages = async (packages: readonly Package[]): Promise<Packa
     packages: { '': { name, version, dependencies }, ...Object.fromEntries(locked) },
   }
   return {
-    manifests: { 'package.json': JSON.stringify(project), 'package-lock.json': JSON.stringify(lockfile) },
+    manifests: { 'package.json': asWritten(project), 'package-lock.json': asWritten(lockfile) },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
@@ -60,6 +62,8 @@ export const servePackages = async (packages: readonly Package[]): Promise<Packa
       }),
   }
 }
+
+const asWritten = (value: object): string => `${JSON.stringify(value, undefined, 2)}\n`
 
 const BLOCK = 512
 
