@@ -1,11 +1,11 @@
 import { quoteShell } from '@warmbox/resolution'
 import {
   boundedGitLines,
-  checkoutLines,
   fetchLines,
   hermeticGitLines,
   initLines,
   offlineGitLines,
+  proofLines,
 } from '../checkout/git-lines.ts'
 import { partLines } from '../checkout/part-lines.ts'
 import { CREDENTIAL_VARIABLE, exportLines } from './build-environment.ts'
@@ -17,12 +17,21 @@ export interface IncrementalPlan extends CheckoutPlan {
   readonly wanted: { readonly sha: string }
 }
 
-/** Where the repository's own directory of the earlier build waits until its objects and its index were used. */
-const parent = '/home/user/.warmbox/parent.git'
-const parentLine = `warmbox_parent=${quoteShell(parent)}`
+/** Holds what the steps have of the earlier build and leave to each other. */
+const ownDirectory = '/home/user/.warmbox'
 
-/** What a clone of the commit would hold is written here, to be compared with. */
-const reference = '/home/user/.warmbox/reference'
+/**
+ * Where the repository's own directory of the earlier build waits until its objects were used. Next to it, with names that
+ * begin with its: the index of its files, what a clone of the new commit would hold, and lists.
+ */
+const parentLine = `warmbox_parent=${quoteShell(`${ownDirectory}/parent.git`)}`
+
+/** Takes all of it away, and `others`. */
+const forgetLine = (...others: readonly string[]): string =>
+  ['rm -rf --', ...others, '"$warmbox_parent" "$warmbox_parent".*'].join(' ')
+
+/** The new repository finds the objects of the earlier one. */
+const borrowLine = `printf '%s\\n' "$warmbox_parent/objects" > .git/objects/info/alternates`
 
 /**
  * Makes the directories of a commit, whose id is in `variable` and whose entries are in the index, what a clone makes of
@@ -107,12 +116,11 @@ export const retireScript = ({ directory, wanted }: IncrementalPlan): string =>
     'warmbox_head="$(git rev-parse --verify HEAD)"',
     // What the host is told that it need not send again.
     'git update-ref refs/warmbox/parent "$warmbox_head"',
-    'mkdir -p -- "$(dirname -- "$warmbox_parent")"',
-    'rm -rf -- "$warmbox_parent" "$warmbox_parent".*',
+    `mkdir -p -- ${ownDirectory}`,
+    forgetLine(),
     'mv -T -- .git "$warmbox_parent"',
     `git init --quiet --template=${wanted.sha.length === 64 ? ' --object-format=sha256' : ''}`,
-    'mkdir -p .git/objects/info',
-    `printf '%s\\n' "$warmbox_parent/objects" > .git/objects/info/alternates`,
+    borrowLine,
     'git read-tree "$warmbox_head"',
     ...ownDirectoryLines('warmbox_head'),
     // What is as the commit has it keeps its time. What is not is the answer, and the next line's to deal with.
@@ -120,8 +128,8 @@ export const retireScript = ({ directory, wanted }: IncrementalPlan): string =>
     // Setup may have changed what is ignored.
     'git checkout-index --all --force --index',
     ...cleanLines,
-    'mv -f -- .git/index "$warmbox_parent/index"',
-    'rm -rf .git',
+    // Of it the index is wanted.
+    'mv -T -- .git "$warmbox_parent.retired"',
   ])
 
 /**
@@ -129,13 +137,13 @@ export const retireScript = ({ directory, wanted }: IncrementalPlan): string =>
  * cleaning, because the new commit may ignore less.
  */
 const takeOverLines = (sha: string): readonly string[] => [
-  'cp -- "$warmbox_parent/index" .git/index',
+  'mv -f -- "$warmbox_parent.retired/index" .git/index',
   `warmbox_sha=${quoteShell(sha)}`,
   'export GIT_LFS_SKIP_SMUDGE=1',
   // Where the file system was copied, every file looks changed by its inode and would be written anew.
   'git update-index -q --refresh || true',
   'git -c advice.detachedHead=false checkout --quiet --force --detach "$warmbox_sha"',
-  ...checkoutLines.slice(1),
+  ...proofLines,
   ...ownDirectoryLines('warmbox_sha'),
   ...cleanLines,
   ...likeCloneLines,
@@ -148,28 +156,36 @@ const takeOverLines = (sha: string): readonly string[] => [
  * and every file that is not the same, byte for byte and in its permissions, is taken from there.
  */
 const likeCloneLines: readonly string[] = [
-  `warmbox_reference=${quoteShell(reference)}`,
-  'rm -rf -- "$warmbox_reference" "$warmbox_reference".*',
-  'mkdir -p -- "$warmbox_reference"',
-  'GIT_INDEX_FILE="$warmbox_reference.index" git --work-tree="$warmbox_reference" read-tree --reset -u "$warmbox_sha"',
-  `git ls-files --stage -z | sed -z -n 's/^100[0-7]* [^\\t]*\\t//p' > "$warmbox_reference.names"`,
-  'warmbox_git_directory="$PWD/.git"',
-  // In a shell of its own, so that the directory is left again.
-  'warmbox_measure() (',
-  '  cd -- "$1"',
-  '  GIT_DIR="$warmbox_git_directory" xargs -0 -r git hash-object --no-filters -- < "$warmbox_reference.names" > "$2.ids"',
-  '  xargs -0 -r stat --format=%f -- < "$warmbox_reference.names" > "$2.modes"',
-  '  paste -- "$2.ids" "$2.modes" > "$2"',
-  ')',
-  'warmbox_measure . "$warmbox_reference.here"',
-  'warmbox_measure "$warmbox_reference" "$warmbox_reference.there"',
-  `while IFS= read -r -u 3 -d '' warmbox_path && IFS= read -r -u 4 warmbox_here && IFS= read -r -u 5 warmbox_there; do`,
-  '  [ "$warmbox_here" = "$warmbox_there" ] || cp --remove-destination -- "$warmbox_reference/$warmbox_path" "$warmbox_path"',
-  'done 3< "$warmbox_reference.names" 4< "$warmbox_reference.here" 5< "$warmbox_reference.there"',
-  'rm -rf -- "$warmbox_reference" "$warmbox_reference".*',
+  'warmbox_reference="$warmbox_parent.reference"',
+  'mkdir -- "$warmbox_reference"',
+  'GIT_INDEX_FILE="$warmbox_parent.index" git --work-tree="$warmbox_reference" read-tree --reset -u "$warmbox_sha"',
+  `git ls-files --stage -z | sed -z -n 's/^100[0-7]* [^\\t]*\\t//p' > "$warmbox_parent.names"`,
+  `mapfile -t -d '' warmbox_names < "$warmbox_parent.names"`,
+  // Of both files in one process each: those that are here, then what they are to be.
+  'warmbox_measure() {',
+  `  printf '%s\\0' "\${warmbox_names[@]/#/./}" "\${warmbox_names[@]/#/$warmbox_reference/}" | xargs -0 "$@" --`,
+  '}',
+  'warmbox_count="${#warmbox_names[@]}" warmbox_changed=()',
+  'if [ "$warmbox_count" -gt 0 ]; then',
+  '  warmbox_ids="$(warmbox_measure git hash-object --no-filters)"',
+  '  warmbox_modes="$(warmbox_measure stat --format=%f)"',
+  '  mapfile -t warmbox_ids <<< "$warmbox_ids"',
+  '  mapfile -t warmbox_modes <<< "$warmbox_modes"',
+  '  for warmbox_index in "${!warmbox_names[@]}"; do',
+  '    warmbox_there="$((warmbox_index + warmbox_count))"',
+  '    if [ "${warmbox_ids[warmbox_index]}${warmbox_modes[warmbox_index]}" != "${warmbox_ids[warmbox_there]}${warmbox_modes[warmbox_there]}" ]; then',
+  '      warmbox_changed+=("${warmbox_names[warmbox_index]}")',
+  '    fi',
+  '  done',
+  'fi',
+  'if [ "${#warmbox_changed[@]}" -gt 0 ]; then',
+  '  for warmbox_path in "${warmbox_changed[@]}"; do',
+  '    cp --remove-destination -- "$warmbox_reference/$warmbox_path" "./$warmbox_path"',
+  '  done',
   // A new index: to the old one a file of another length has changed, whatever is in it.
-  'git read-tree "$warmbox_sha"',
-  'git update-index -q --refresh || true',
+  '  git read-tree "$warmbox_sha"',
+  '  git update-index -q --refresh || true',
+  'fi',
 ]
 
 /**
@@ -185,15 +201,13 @@ export const renewScript = (plan: IncrementalPlan, names: readonly string[]): st
     ...boundedGitLines(plan.cloneTimeoutMs),
     parentLine,
     ...initLines(plan.clone.cloneUrl, plan.wanted.sha, quoteShell(plan.directory)),
-    'mkdir -p .git/objects/info',
-    `printf '%s\\n' "$warmbox_parent/objects" > .git/objects/info/alternates`,
+    borrowLine,
     // Without it git would look for what comes before the earlier commit.
     'if [ -e "$warmbox_parent/shallow" ]; then cp -- "$warmbox_parent/shallow" .git/shallow; fi',
     ...fetchLines(plan.clone.cloneUrl, plan.wanted.sha, '--depth=1'),
     ...takeOverLines(plan.wanted.sha),
     'git repack -a -d --quiet',
-    'rm -f .git/objects/info/alternates',
-    'rm -rf -- "$warmbox_parent" "$warmbox_parent".*',
+    forgetLine('.git/objects/info/alternates'),
     // Forgets that the earlier commit was where history ended.
     'git prune --expire=now',
     ...partLines(plan.parts, 'online'),
@@ -210,6 +224,6 @@ export const renewCopiedScript = (plan: IncrementalPlan): string =>
     'mkdir -p .git/objects .git/refs',
     'git init --quiet',
     ...takeOverLines(plan.wanted.sha),
-    'rm -rf -- "$warmbox_parent" "$warmbox_parent".*',
+    forgetLine(),
     ...partLines(plan.parts, 'offline'),
   ])

@@ -104,14 +104,27 @@ export const cloneLines = (url: string, wanted: Wanted, directory: string): read
   ...checkoutLines,
 ]
 
+/** What git calls a tree without entries, by either hash. */
+const emptyTrees = [
+  '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
+  '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321',
+]
+
 /**
- * Detached on purpose: an image of a commit is the same whichever branch led to it. A checkout that reports success
- * and holds something else, or nothing, has happened to others; so it is looked at.
+ * A checkout that reports success and holds something else, or nothing, has happened to others; so it is looked at. They
+ * need `warmbox_fail` and, in `warmbox_sha`, the commit.
  */
+export const proofLines: readonly string[] = [
+  // Where there is no commit, the next line says so.
+  `warmbox_proof="$(git rev-parse 'HEAD^{commit}' 'HEAD^{tree}' || true)"`,
+  `[ "\${warmbox_proof%%$'\\n'*}" = "$warmbox_sha" ] || warmbox_fail "the checkout is not at $warmbox_sha"`,
+  `case "\${warmbox_proof#*$'\\n'}" in ${emptyTrees.join('|')}) warmbox_fail "the commit holds no files" ;; esac`,
+]
+
+/** Detached on purpose: an image of a commit is the same whichever branch led to it. */
 export const checkoutLines: readonly string[] = [
   'git -c advice.detachedHead=false checkout --quiet --detach "$warmbox_sha"',
-  '[ "$(git rev-parse --verify HEAD)" = "$warmbox_sha" ] || warmbox_fail "the checkout is not at $warmbox_sha"',
-  '[ -n "$(git ls-tree --name-only HEAD)" ] || warmbox_fail "the commit holds no files"',
+  ...proofLines,
 ]
 
 /**

@@ -1,6 +1,6 @@
 import { quoteShell } from '@warmbox/resolution'
 import { CREDENTIAL_VARIABLE } from '../build/build-environment.ts'
-import { checkoutLines, fetchLines, hermeticGitLines, whereLines } from '../checkout/git-lines.ts'
+import { fetchLines, hermeticGitLines, proofLines, whereLines } from '../checkout/git-lines.ts'
 import { measureLines } from '../checkout/measure.ts'
 import { partLines } from '../checkout/part-lines.ts'
 import { attributed, knownLines, writeRecordLines } from '../checkout/record.ts'
@@ -113,7 +113,7 @@ export const moveScript = (target: SyncTarget, setup: SetupState, contained: str
     // LFS files come after the move; a filter would fetch them now, and without the credential.
     'export GIT_LFS_SKIP_SMUDGE=1',
     'git -c core.hooksPath=/dev/null -c advice.detachedHead=false checkout --quiet --no-overwrite-ignore --detach "$warmbox_sha"',
-    ...checkoutLines.slice(1),
+    ...proofLines,
     'warmbox_look',
     ...writeRecordLines(recordOf(target, setup), '$warmbox_worktree'),
     fieldLine('lockfiles', '$warmbox_lockfiles'),
