@@ -111,6 +111,8 @@ const lookAt = async ({ home }: Image) => {
   return {
     files: await Promise.all(files),
     status: await git('status', '--porcelain', '--untracked-files=all'),
+    // Ignored or not, git and git-lfs obey them.
+    rules: await git('ls-files', '--others', '--', '.gitmodules', '.lfsconfig'),
     index: await git('ls-files', '--stage', '-v'),
     head: await git('rev-parse', 'HEAD'),
     config: await git('config', '--local', '--list'),
@@ -191,7 +193,7 @@ const histories: readonly (readonly [string, History])[] = [
         'mkdir -p u/y lib/.empty',
         'echo junk | tee x/.gitignore u/y/.gitignore > lib/.gitignore; echo y/.gitignore > u/.gitignore',
         'for d in x u/y lib; do echo j > $d/junk; done',
-        'echo "* text" > .gitattributes',
+        'echo "* text" > .gitattributes; touch .gitmodules .lfsconfig',
         'for d in */; do echo "* text eol=crlf ident" > "./$d.gitattributes"; done',
         'for d in lib sub src -d odd*; do git init -q -- "$d"; done; echo j > sub/junk',
         'echo "gitdir: /nowhere" > a/b/.git; ln -s /nowhere x/.git',

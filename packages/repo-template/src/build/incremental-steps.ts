@@ -35,8 +35,8 @@ const borrowLine = `printf '%s\\n' "$warmbox_parent/objects" > .git/objects/info
 
 /**
  * Makes the directories of a commit, whose id is in `variable` and whose entries are in the index, what a clone makes of
- * them. git obeys a `.gitattributes` or `.gitignore` that setup left there, even where it is ignored itself or about to be
- * removed, and takes a directory with a `.git` in it for someone else's; of a directory's mode it knows nothing. So the
+ * them. git obeys a `.gitattributes` or `.gitignore` that setup left there (at the top a `.gitmodules` or `.lfsconfig` too),
+ * even where it is ignored itself or about to be removed, and takes a directory with a `.git` in it for someone else's; of a directory's mode it knows nothing. So the
  * rules of a checkout would not be its commit's alone. A submodule is emptied, as a clone leaves it: where an option asks
  * for it, it is checked out anew.
  *
@@ -63,20 +63,22 @@ const ownDirectoryLines = (variable: 'warmbox_head' | 'warmbox_sha'): readonly s
   'done',
   `warmbox_modes="$(printf '%s\\0' "\${warmbox_directories[@]}" | xargs -0 stat --format=%a --)"`,
   'mapfile -t warmbox_modes <<< "$warmbox_modes"',
+  'warmbox_candidates=(./.gitmodules ./.lfsconfig)',
   'for warmbox_index in "${!warmbox_directories[@]}"; do',
   '  warmbox_path="${warmbox_directories[warmbox_index]}"',
   '  [ "${warmbox_modes[warmbox_index]}" = 755 ] || warmbox_wrong+=("$warmbox_path")',
   '  if [ "$warmbox_path" != . ] && { [ -e "$warmbox_path/.git" ] || [ -L "$warmbox_path/.git" ]; }; then',
   '    warmbox_left+=("$warmbox_path/.git")',
   '  fi',
-  '  for warmbox_rule in "$warmbox_path/.gitattributes" "$warmbox_path/.gitignore"; do',
-  '    if [ -L "$warmbox_rule" ] || { [ -e "$warmbox_rule" ] && ! [ -d "$warmbox_rule" ]; }; then',
-  '      warmbox_rules+=("$warmbox_rule")',
-  '    fi',
-  '  done',
+  '  warmbox_candidates+=("$warmbox_path/.gitattributes" "$warmbox_path/.gitignore")',
+  'done',
+  'for warmbox_rule in "${warmbox_candidates[@]}"; do',
+  '  if [ -L "$warmbox_rule" ] || { [ -e "$warmbox_rule" ] && ! [ -d "$warmbox_rule" ]; }; then',
+  '    warmbox_rules+=("$warmbox_rule")',
+  '  fi',
   'done',
   'if [ "${#warmbox_rules[@]}" -gt 0 ]; then',
-  `  git ls-files -z -- ':(glob)**/.gitattributes' ':(glob)**/.gitignore' > "$warmbox_parent.rules"`,
+  `  git ls-files -z -- .gitmodules .lfsconfig ':(glob)**/.gitattributes' ':(glob)**/.gitignore' > "$warmbox_parent.rules"`,
   `  mapfile -t -d '' warmbox_entries < "$warmbox_parent.rules"`,
   '  declare -A warmbox_own=()',
   '  for warmbox_entry in "${warmbox_entries[@]}"; do warmbox_own["./$warmbox_entry"]=1; done',
