@@ -596,6 +596,7 @@ export class E2BSandbox extends MastraSandbox<Sandbox> {
   /** For direct calls of stop and destroy; the base class's wrappers have waited already. */
   async #endStart(by: 'stop' | 'destroy'): Promise<void> {
     this.#start.end(by)
+    // Whoever started it is told how it ended.
     await this._startPromise?.catch(() => undefined)
     await this.#acquisition.converging
   }

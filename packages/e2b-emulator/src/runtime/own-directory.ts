@@ -38,6 +38,7 @@ export function claimDirectory(
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
+    // The directory that could not be made is the error; there is nothing to clean up after.
     janitor.dismiss().catch(() => undefined)
     throw unusable(parent, error)
   }

@@ -59,6 +59,7 @@ export async function sendResponse(response: Response, outgoing: ServerResponse)
 
 async function sendBody(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<void> {
   const reader = body.getReader()
+  // The client has left: that the source may refuse to be cancelled concerns nobody.
   const leave = () => void reader.cancel().catch(() => undefined)
   outgoing.once('close', leave)
   try {

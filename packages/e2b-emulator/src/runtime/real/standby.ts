@@ -78,6 +78,7 @@ export class Standby {
     if (overlays && wanted !== undefined && this.#images.has(wanted.image)) {
       if (image !== wanted.image || hostname !== wanted.hostname) {
         this.#dropSpare()
+        // Whoever wants a machine then boots it, and is told of what fails there.
         const machine = this.#bootNow(wanted.image, wanted.hostname).catch(() => undefined)
         this.#spare = { ...wanted, machine }
       }

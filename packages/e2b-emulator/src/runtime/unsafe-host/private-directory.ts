@@ -44,6 +44,7 @@ export function createPrivateDirectory(dataDirectory: string): PrivateDirectory 
     },
     discard(name) {
       if (closing) return
+      // What could not be removed goes with the whole directory in the end.
       const work = remove(name)
         .catch(() => undefined)
         .finally(() => leaving.delete(work))
