@@ -1,13 +1,7 @@
-import {
-  type BuildLease,
-  createTemplateApi,
-  ensureTemplate,
-  type ResolutionListener,
-  tell,
-  type TemplateApi,
-} from '@warmbox/resolution'
+import { type BuildLease, ensureTemplate, type ResolutionListener, tell, type TemplateApi } from '@warmbox/resolution'
 import type { ConnectionOpts } from 'e2b'
 import { assertConnection } from './known-keys.ts'
+import { openTemplateApi } from './open-template-api.ts'
 import { resolveOptions, type RepoTemplateOptions, type ResolvedOptions } from './options.ts'
 import { prepareSpec } from './prepare-spec.ts'
 
@@ -48,7 +42,7 @@ export interface RefreshRepoTemplateResult {
  *
  * @throws RepoTemplateError `NO_REPOSITORY`, `ACCESS_REFUSED`, `REF_MISSING`, `BUILD_ENV_FAILED`, or `HEAD_UNREACHABLE`
  * for a tag or pull request; IdentityError for malformed input; ResolutionError when the build fails, and `INVALID_SPEC`
- * for a malformed connection, before anything is requested.
+ * for a malformed connection or `MISSING_API_KEY`, before anything is requested.
  */
 export const refreshRepoTemplate = async (
   options: RepoTemplateOptions,
@@ -70,11 +64,11 @@ export interface OpenConnection extends Pick<
   readonly api: TemplateApi
 }
 
-/** Nothing is sent yet. @throws ResolutionError `INVALID_SPEC` for what the SDK could not connect with. */
+/** @throws as {@link openTemplateApi} does; nothing is sent yet. */
 export const openConnection = (connection: RefreshConnection): OpenConnection => {
   const { onEvent, signal, buildTimeoutMs, force, lease, ...endpoint } = connection
   return {
-    api: createTemplateApi(endpoint),
+    api: openTemplateApi(endpoint),
     ...(onEvent === undefined ? {} : { onEvent }),
     ...(signal === undefined ? {} : { signal }),
     ...(buildTimeoutMs === undefined ? {} : { buildTimeoutMs }),

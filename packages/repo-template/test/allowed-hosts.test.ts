@@ -54,7 +54,7 @@ describe('a host that is not listed', () => {
     }
     const spec = await createRepoTemplate(given)?.resolveSpec()
     expect(spec?.refused).toMatchObject({ code: 'ACCESS_REFUSED', message: expect.stringContaining('allowedHosts') })
-    await expect(refreshRepoTemplate(given)).rejects.toMatchObject({ code: 'ACCESS_REFUSED' })
+    await expect(refreshRepoTemplate(given, { apiKey: 'e2b_0' })).rejects.toMatchObject({ code: 'ACCESS_REFUSED' })
     await expect(syncRepository({ executeCommand }, given)).rejects.toMatchObject({ code: 'ACCESS_REFUSED' })
   })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   createRepoTemplate,
   describeRepoTemplate,
@@ -23,6 +23,8 @@ const resolve = async (options: Partial<RepoTemplateOptions>, signal?: AbortSign
   createRepoTemplate(optionsOf(options))?.resolveSpec({ signal })
 const never = () => new Promise<never>(() => undefined)
 const accessed = (access: unknown) => resolve({ getRepositoryAccess: () => Promise.resolve(untyped(access)) })
+beforeEach(() => vi.stubEnv('E2B_API_KEY', 'e2b_0'))
+afterEach(() => vi.unstubAllEnvs())
 /** As a caller without types gives it. */
 const untyped = (value: unknown): ReturnType<typeof JSON.parse> =>
   value === undefined ? value : JSON.parse(JSON.stringify(value))
@@ -159,6 +161,13 @@ describe('what follows or ends the work is checked before anybody is asked', () 
       message: expect.stringContaining(Object.keys(given)[0] ?? ''),
       hint: expect.any(String),
     })
+    expect(asked).toEqual([])
+  })
+
+  test.each(Object.entries(throughConnection))('%s without a key', async (_name, call) => {
+    asked.length = 0
+    vi.stubEnv('E2B_API_KEY', '')
+    await expect(call({})).rejects.toMatchObject({ code: 'MISSING_API_KEY', hint: expect.stringContaining('apiKey') })
     expect(asked).toEqual([])
   })
 

@@ -2,7 +2,6 @@ import {
   type BuildState,
   type BuildSummary,
   createRedactor,
-  createTemplateApi,
   failureGist,
   type Redactor,
   type TemplateApi,
@@ -11,6 +10,7 @@ import type { ConnectionOpts } from 'e2b'
 import { commitsSince } from '../build/incremental-parent.ts'
 import { assertConnection } from '../known-keys.ts'
 import { lineOf } from '../named-spec.ts'
+import { openTemplateApi } from '../open-template-api.ts'
 import { type RepoTemplateOptions, type ResolvedOptions, resolveOptions } from '../options.ts'
 import { commitOf, type Inventory, takeInventory } from './inventory.ts'
 import { locateTemplate } from './locate.ts'
@@ -57,7 +57,8 @@ export interface RepoTemplateDescription {
  * not say. Builds whose tags were all removed are not seen.
  *
  * @throws RepoTemplateError `NO_REPOSITORY`, `ACCESS_REFUSED`, `BUILD_ENV_FAILED` or `BASE_FAILED`, because without
- * access and build variables the name is not known; IdentityError for malformed input; ResolutionError as E2B answered.
+ * access and build variables the name is not known; IdentityError for malformed input; ResolutionError `MISSING_API_KEY`
+ * before anything is requested, and as E2B answered.
  */
 export const describeRepoTemplate = async (
   options: RepoTemplateOptions,
@@ -66,7 +67,7 @@ export const describeRepoTemplate = async (
   const resolved = resolveOptions(options)
   assertConnection(connection)
   const { signal } = connection
-  const api = createTemplateApi(connection)
+  const api = openTemplateApi(connection)
   const { name, secrets } = await locateTemplate(resolved, signal)
   const inventory = await takeInventory(api, name, signal)
   if (inventory === undefined) return Object.freeze({ ...nothing, name })

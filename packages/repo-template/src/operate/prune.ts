@@ -1,8 +1,9 @@
-import { createTemplateApi, type TagAssignment, type TemplateApi } from '@warmbox/resolution'
+import { type TagAssignment, type TemplateApi } from '@warmbox/resolution'
 import type { ConnectionOpts } from 'e2b'
 import { countOf } from '../count.ts'
 import { RepoTemplateError } from '../errors.ts'
 import { assertConnection, assertKnownKeys, assertObject } from '../known-keys.ts'
+import { openTemplateApi } from '../open-template-api.ts'
 import { type RepoTemplateOptions, type ResolvedOptions, resolveOptions } from '../options.ts'
 import { commitOf, type Inventory, takeInventory } from './inventory.ts'
 import { locateTemplate } from './locate.ts'
@@ -47,7 +48,7 @@ const DEFAULT_KEEP_LAST = 10
  * @returns one result for each repository, in the order given; one that fails, for the reasons {@link describeRepoTemplate}
  * does, keeps no other from being pruned, and never rejects, nor does an abort.
  * @throws RepoTemplateError or IdentityError for malformed rules or options of any of them, RepoTemplateError or
- * ResolutionError `INVALID_SPEC` for a malformed connection, all before anything is requested.
+ * ResolutionError `INVALID_SPEC` for a malformed connection, `MISSING_API_KEY`, all before anything is requested.
  */
 export const pruneRepoTemplates = async (
   repositories: RepoTemplateOptions | readonly RepoTemplateOptions[],
@@ -70,7 +71,7 @@ export const pruneRepoTemplates = async (
   assertConnection(connection)
   const all = [repositories].flat().map((each) => resolveOptions(each))
   const { signal } = connection
-  const api = createTemplateApi(connection)
+  const api = openTemplateApi(connection)
   const results: PruneResult[] = []
   for (const each of all) {
     // One after another: this is housekeeping, and shares the account's rate limit with sessions.

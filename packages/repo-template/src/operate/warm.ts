@@ -53,7 +53,7 @@ const DEFAULT_CONCURRENCY = 4
  * @returns one result for each repository, in the order given; never rejects for one of them, nor for an abort, after
  * which those that had not ended are `aborted`. Builds that run by then go on at E2B.
  * @throws RepoTemplateError or IdentityError for malformed options of any of them, RepoTemplateError or ResolutionError
- * `INVALID_SPEC` for a malformed connection, all before anything is requested.
+ * `INVALID_SPEC` for a malformed connection, `MISSING_API_KEY`, all before anything is requested.
  */
 export const warmRepositories = async (
   repositories: readonly RepoTemplateOptions[],
