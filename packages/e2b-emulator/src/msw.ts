@@ -1,9 +1,12 @@
 import { http, HttpResponse, type RequestHandler } from 'msw'
-import { ConnectionReset } from './faults.ts'
 import type { Emulator } from './emulator.ts'
+import { EmulatorError } from './errors.ts'
+import { ConnectionReset } from './faults.ts'
+import { isRecord } from './is-record.ts'
+import { unknownName } from './known-names.ts'
 
 export interface EmulatorHandlerOptions {
-  /** Origins whose requests the emulator answers. Default: those of E2B's production. */
+  /** Origins whose requests the emulator answers, like `https://api.e2b.app`. Default: those of E2B's production. */
   readonly origins?: readonly string[]
 }
 
@@ -13,14 +16,45 @@ const PRODUCTION_ORIGINS = ['https://api.e2b.app', 'https://sandbox.e2b.app']
  * msw handlers that answer from an emulator. On Node the SDK brings its own undici, which `setupServer` does not see:
  * use `defineNetwork` with `HttpRequestInterceptor`. Uploads of COPY steps go to a listening server of the emulator if
  * there is one, which intercepted streams need.
+ *
+ * @throws EmulatorError `INVALID_OPTION` for what is no emulator, or an option that is unknown or malformed
  */
 export function emulatorHandlers(
   emulator: Pick<Emulator, 'handle'>,
   options: EmulatorHandlerOptions = {},
 ): RequestHandler[] {
+  assertHandlerOptions(emulator, options)
   const { origins = PRODUCTION_ORIGINS } = options
   return origins.map((origin) => http.all(`${origin}/*`, ({ request }) => answer(emulator, request)))
 }
+
+function assertHandlerOptions(emulator: unknown, options: unknown): void {
+  if (!isRecord(emulator) || typeof emulator['handle'] !== 'function') {
+    throw new EmulatorError('INVALID_OPTION', 'there is no emulator to answer', {
+      hint: 'Give what createEmulator() made.',
+    })
+  }
+  if (!isRecord(options)) {
+    throw new EmulatorError('INVALID_OPTION', 'the options of the handlers must be an object', {
+      hint: 'Leave them out, or write { origins }.',
+    })
+  }
+  const unknown = unknownName(options, ['origins'] satisfies (keyof EmulatorHandlerOptions)[])
+  if (unknown !== undefined) {
+    throw new EmulatorError('INVALID_OPTION', `there is no option ${unknown.name} of the handlers`, {
+      hint: unknown.guess ?? 'The option is origins.',
+    })
+  }
+  const { origins } = options
+  if (origins === undefined || (Array.isArray(origins) && origins.every(isOrigin))) return
+  throw new EmulatorError('INVALID_OPTION', 'origins must be a list of origins', {
+    hint: `An origin is scheme, host and port without anything behind them, like ${PRODUCTION_ORIGINS[0]}.`,
+  })
+}
+
+/** A longer address would be taken for the beginning of a path, and never match. */
+const isOrigin = (value: unknown): boolean =>
+  typeof value === 'string' && URL.canParse(value) && new URL(value).origin === value
 
 async function answer(emulator: Pick<Emulator, 'handle'>, request: Request): Promise<Response> {
   try {

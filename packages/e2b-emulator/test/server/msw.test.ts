@@ -35,3 +35,25 @@ test('the unmodified SDK reaches the emulator through msw: build, create, run, k
 test('a request that no handler knows fails', async () => {
   await expect(Template.exists('name', { apiKey, apiUrl: 'https://elsewhere.invalid' })).rejects.toBeInstanceOf(Error)
 })
+
+const malformed: readonly unknown[] = [
+  'origins',
+  null,
+  { origin: ['https://api.e2b.app'] },
+  { origins: 'https://api.e2b.app' },
+  { origins: ['api.e2b.app'] },
+  { origins: ['https://api.e2b.app/v2'] },
+  { origins: [5] },
+]
+
+test.each(malformed)('%j are no options of the handlers', (options) => {
+  expect(() => Reflect.apply(emulatorHandlers, undefined, [emulator, options])).toThrow(
+    expect.objectContaining({ code: 'INVALID_OPTION', hint: expect.any(String) }),
+  )
+})
+
+test.each([undefined, null, {}, { handle: 1 }])('%j is no emulator', (given) => {
+  expect(() => Reflect.apply(emulatorHandlers, undefined, [given])).toThrow(
+    expect.objectContaining({ code: 'INVALID_OPTION', hint: expect.any(String) }),
+  )
+})
