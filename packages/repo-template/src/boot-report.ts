@@ -1,5 +1,5 @@
 import { parseRecord, TEMPLATE_RECORD } from './checkout/record.ts'
-import { assertObject, assertSignal } from './known-keys.ts'
+import { assertKnownKeys, assertObject, assertSignal } from './known-keys.ts'
 import { inspectScript, templateRecordScript } from './sync/inspect-script.ts'
 import { executorOf, readFields, scriptRunner, type SyncableSandbox } from './sync/sandbox.ts'
 import { timeoutOf } from './timeout.ts'
@@ -34,8 +34,8 @@ export interface BootReportOptions {
  * checkout have changed since, as a sync may do. Changes nothing. Works over any Mastra sandbox with bash and git.
  *
  * @returns `undefined` for a sandbox of an image that holds no repository.
- * @throws RepoTemplateError `SANDBOX_UNSUPPORTED` or `SYNC_FAILED`, and `OPTION_TYPE` or `OPTION_INVALID` before anything is
- * run; the signal's reason.
+ * @throws RepoTemplateError `SANDBOX_UNSUPPORTED` or `SYNC_FAILED`, and `OPTION_TYPE`, `OPTION_INVALID` or `OPTION_UNKNOWN`
+ * before anything is run; the signal's reason.
  */
 export const reportBoot = async (
   sandbox: SyncableSandbox,
@@ -43,6 +43,7 @@ export const reportBoot = async (
 ): Promise<BootReport | undefined> => {
   executorOf(sandbox)
   assertObject(options, 'options', 'The options of a boot report', '{ timeoutMs: 30_000 }')
+  assertKnownKeys(options, ['timeoutMs', 'signal'] satisfies (keyof BootReportOptions)[], 'A boot report')
   const { timeoutMs, signal } = options
   assertSignal(signal)
   const limit = timeoutOf(timeoutMs, 'timeoutMs', DEFAULT_TIMEOUT_MS)

@@ -9,6 +9,7 @@ import {
 import type { NamedTemplateSpec, TemplateResources } from '@warmbox/resolution'
 import type { TemplateBuilder } from 'e2b'
 import { RepoTemplateError } from './errors.ts'
+import { assertCertificates } from './head/certificates.ts'
 import { DEFAULT_HEAD_TIMEOUT_MS, type HeadResolver } from './head/head.ts'
 import { resolveHead } from './head/resolve-head.ts'
 import { checkAllowedHosts } from './hosts/allowed-hosts.ts'
@@ -245,15 +246,5 @@ const sourceOf = (value: RepoTemplateOptions['source']): 'clone' | 'upload' => {
     field: 'source',
     message: "source must be 'clone' or 'upload'",
     hint: "Write source: 'upload' to keep the credential from the build service, or leave it out for 'clone'.",
-  })
-}
-
-const assertCertificates = (value: unknown): void => {
-  if (value === undefined || typeof value === 'string') return
-  throw new RepoTemplateError({
-    code: 'OPTION_TYPE',
-    field: 'certificateAuthority',
-    message: 'certificateAuthority must be a string',
-    hint: "Give the text of a PEM file, such as readFileSync(path, 'utf8') answers.",
   })
 }

@@ -4,51 +4,17 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { syncRepository, type SyncableSandbox, type SyncOptions, type SyncResult } from '@warmbox/repo-template'
-import { needles, temporaryDirectory, widgets, type Widgets } from './support/fixtures.ts'
-import { localSandbox, type LocalSandbox } from './support/local-sandbox.ts'
-import { addSubmodules } from './support/submodules.ts'
+import { syncRepository, type SyncableSandbox } from '@warmbox/repo-template'
+import { needles, temporaryDirectory } from './support/fixtures.ts'
+import { git, syncScene, type SyncScene } from './support/sync-scene.ts'
 
 /** Set where minutes count more than the last test; `pnpm test` alone runs all. */
 const isShort = process.env['WARMBOX_SHORT_TESTS'] === '1'
 
 const execute = promisify(execFile)
 
-interface Scene extends Widgets {
-  readonly sandbox: LocalSandbox
-  readonly path: string
-  sync(options?: Partial<SyncOptions>): Promise<SyncResult>
-}
-
-const scene = async (): Promise<Scene> => {
-  const given = await widgets()
-  const directory = await temporaryDirectory()
-  const authority = join(directory, 'authority.pem')
-  await writeFile(authority, given.server.certificateAuthority)
-  const sandbox = await localSandbox({ GIT_SSL_CAINFO: authority, GIT_CONFIG_NOSYSTEM: '1' })
-  const path = join(directory, 'widgets')
-  return {
-    ...given,
-    sandbox,
-    path,
-    sync: (options = {}) =>
-      syncRepository(sandbox, {
-        getRepositoryAccess: () => Promise.resolve(given.access),
-        certificateAuthority: given.server.certificateAuthority,
-        workingDirectory: path,
-        setupCommand: 'echo ran >> ../setup.log',
-        ...options,
-      }),
-  }
-}
-
 const setupRuns = async (path: string): Promise<number> =>
   (await readFile(join(path, '..', 'setup.log'), 'utf8')).trim().split('\n').length
-
-const git = async (path: string, ...args: string[]): Promise<string> => {
-  const identity = ['-c', 'user.name=Someone', '-c', 'user.email=someone@localhost']
-  return (await execute('git', ['-C', path, ...identity, ...args])).stdout.trim()
-}
 
 /** Two commits: one with a directory `packages`, and one where that is a file, `added.txt` one too, `new` a directory. */
 const commitKinds = `
@@ -77,9 +43,9 @@ const execCommand = async (
   return result ?? { exitCode: 1, stdout: '', stderr: '', success: false }
 }
 
-let at: Scene
+let at: SyncScene
 beforeEach(async () => {
-  at = await scene()
+  at = await syncScene()
 })
 
 describe('a cold sandbox', () => {
@@ -235,6 +201,9 @@ describe('work in the sandbox', () => {
     await git(at.path, 'config', 'filter.broken.smudge', 'false')
     await git(at.path, 'config', 'filter.broken.required', 'true')
     await expect(at.sync()).rejects.toMatchObject({ code: 'SYNC_FAILED' })
+    expect(await git(at.path, 'status', '--porcelain')).toBe('')
+    await git(at.path, 'config', 'filter.broken.required', 'false')
+    expect(await at.sync()).toMatchObject({ to: head, kept: undefined })
   })
 
   test.each([
@@ -313,49 +282,6 @@ describe('work in the sandbox', () => {
   })
 })
 
-const submodule = (sha: string) => addSubmodules(at.repository, { sub: { url: '../widgets.git', sha } })
-const syncSubmodules = () => at.sync({ submodules: true, setupCommand: [] })
-const inSubmodule = (script: string) => execute('bash', ['-ec', script], { cwd: join(at.path, 'sub') })
-
-describe('a submodule', () => {
-  test('that somebody replaced by files of their own keeps the checkout where it is', async () => {
-    const from = await submodule(at.sha)
-    expect(await syncSubmodules()).toMatchObject({ cold: true, to: from })
-    await execute('bash', ['-ec', 'rm -rf sub; mkdir sub; echo mine > sub/README.md'], { cwd: at.path })
-    await at.repository.commit({ 'added.txt': 'theirs\n' })
-    expect(await syncSubmodules()).toMatchObject({ from, to: from, kept: 'untracked' })
-    expect(await readFile(join(at.path, 'sub/README.md'), 'utf8')).toBe('mine\n')
-  })
-
-  test('loses no ignored file to a moved head, and no program of anybody sees the credential', async () => {
-    await submodule(at.sha)
-    await syncSubmodules()
-    const other = await at.repository.commit({ 'build.log': 'theirs\n', 'seen.txt': 'x\n' }, { branch: 'other' })
-    const head = await submodule(other)
-    const spy = join(at.path, '..', 'spy')
-    const seen = join(at.path, '..', 'seen')
-    // As a filter it is one that changes nothing, as a file system monitor one that knows of nothing.
-    await writeFile(spy, `#!/bin/bash\nenv >> '${seen}'; if [ "$#" = 0 ]; then cat; else printf 'token\\0/\\0'; fi\n`, {
-      mode: 0o755,
-    })
-    await inSubmodule(`
-      exclude="$(git rev-parse --git-path info/exclude)"; mkdir -p "$(dirname "$exclude")"; echo '*.log' >> "$exclude"
-      echo '* filter=spy' > "$(dirname "$exclude")/attributes"; git config filter.spy.smudge '${spy}'
-      for place in . ..; do git -C "$place" config core.fsmonitor '${spy}'; git -C "$place" update-index --fsmonitor; done
-      echo mine > build.log`)
-    await expect(syncSubmodules()).rejects.toMatchObject({
-      code: 'SYNC_FAILED',
-      message: expect.stringContaining('build.log'),
-    })
-    expect(await readFile(join(at.path, 'sub/build.log'), 'utf8')).toBe('mine\n')
-    await inSubmodule('mv build.log ../../build.log')
-    expect(await syncSubmodules()).toMatchObject({ to: head, kept: undefined })
-    expect(await readFile(join(at.path, 'sub/build.log'), 'utf8')).toBe('theirs\n')
-    const environments = await readFile(seen, 'utf8')
-    expect(needles.filter((needle) => environments.includes(needle))).toEqual([])
-  })
-})
-
 describe('what lies in the sandbox', () => {
   test('in the place of the record is neither waited for nor written through', async () => {
     await at.sync()
@@ -371,7 +297,14 @@ describe('what lies in the sandbox', () => {
     const other = join(at.path, '..', 'other')
     await execute('git', ['init', '--quiet', '--initial-branch=theirs', other])
     await git(other, 'commit', '--quiet', '--allow-empty', '-m', 'Theirs')
-    const env = { GIT_DIR: join(other, '.git'), GIT_OBJECT_DIRECTORY: other, GIT_LITERAL_PATHSPECS: '1' }
+    const trace = join(other, 'trace')
+    const env = {
+      GIT_DIR: join(other, '.git'),
+      GIT_OBJECT_DIRECTORY: other,
+      GIT_LITERAL_PATHSPECS: '1',
+      GIT_TRACE_CURL: trace,
+      GIT_TRACE_REDACT: '0',
+    }
     const sandbox: SyncableSandbox = {
       executeCommand: (command, args, options) =>
         execCommand(at.sandbox, command, args, { ...options, env: { ...env, ...options?.env } }),
@@ -388,6 +321,7 @@ describe('what lies in the sandbox', () => {
     expect(await sync()).toMatchObject({ from: at.sha, to: head, drift: true })
     expect(await git(other, 'symbolic-ref', 'HEAD')).toBe('refs/heads/theirs')
     expect(await git(other, 'remote')).toBe('')
+    await expect(readFile(trace)).rejects.toMatchObject({ code: 'ENOENT' })
   })
 })
 

@@ -1,6 +1,6 @@
 import { quoteShell } from '@warmbox/resolution'
 import type { TemplateBuilder } from 'e2b'
-import { commandLine } from '../checkout/git-lines.ts'
+import { commandLine, enterLines } from '../checkout/git-lines.ts'
 import { recordLines, RECORD_IN_GIT, TEMPLATE_RECORD } from '../checkout/record.ts'
 import { blanked, credentialStep, environmentSteps, exportLines } from './build-environment.ts'
 import { type CheckoutPlan, cloneScript, directoryScript, lfsScript, unpackScript } from './checkout-steps.ts'
@@ -92,7 +92,7 @@ const setupLines = (directory: string, names: readonly string[], command: string
 ]
 
 const recordInImageLines = (plan: BuildPlan): readonly string[] => [
-  `cd -- ${quoteShell(plan.directory)}`,
+  ...enterLines(quoteShell(plan.directory)),
   ...recordLines({ repository: plan.repository, path: plan.directory }),
   `warmbox_record=${quoteShell(TEMPLATE_RECORD)}`,
   'mkdir -p -- "$(dirname -- "$warmbox_record")"',

@@ -1,6 +1,7 @@
 import { quoteShell } from '@warmbox/resolution'
 import {
   boundedGitLines,
+  enterLines,
   fetchLines,
   hermeticGitLines,
   initLines,
@@ -93,6 +94,12 @@ const ownDirectoryLines = (variable: 'warmbox_head' | 'warmbox_sha'): readonly s
   `[ "\${#warmbox_submodules[@]}" = 0 ] || printf '%s\\0' "\${warmbox_submodules[@]}" | xargs -0 mkdir --`,
 ]
 
+/**
+ * Takes pipes, sockets and devices of setup away, ignored ones too: whatever used them has ended. git does not see them,
+ * but would wait for ever at a pipe in the place of a `.gitignore`.
+ */
+const specialFilesLine = String.raw`find . -xdev \( -type p -o -type s -o -type b -o -type c \) -delete`
+
 /** Until nothing is removed, because git obeys a `.gitignore` that it is about to remove. A failed assignment ends the step. */
 const cleanLines: readonly string[] = [
   'warmbox_removed=.',
@@ -111,8 +118,7 @@ export const retireScript = ({ directory, wanted }: IncrementalPlan): string =>
     umaskLine,
     ...offlineGitLines,
     parentLine,
-    `cd -- ${quoteShell(directory)}`,
-    // Inside of another checkout git would answer for that.
+    ...enterLines(quoteShell(directory)),
     '[ -d .git ] || warmbox_fail "there is no earlier checkout"',
     'export GIT_LFS_SKIP_SMUDGE=1',
     'warmbox_head="$(git rev-parse --verify HEAD)"',
@@ -124,6 +130,7 @@ export const retireScript = ({ directory, wanted }: IncrementalPlan): string =>
     `git init --quiet --template=${wanted.sha.length === 64 ? ' --object-format=sha256' : ''}`,
     borrowLine,
     'git read-tree "$warmbox_head"',
+    specialFilesLine,
     ...ownDirectoryLines('warmbox_head'),
     // What is as the commit has it keeps its time. What is not is the answer, and the next line's to deal with.
     'git update-index -q --refresh || true',
@@ -208,7 +215,7 @@ export const renewScript = (plan: IncrementalPlan, names: readonly string[]): st
     'if [ -e "$warmbox_parent/shallow" ]; then cp -- "$warmbox_parent/shallow" .git/shallow; fi',
     ...fetchLines(plan.clone.cloneUrl, plan.wanted.sha, '--depth=1'),
     ...takeOverLines(plan.wanted.sha),
-    'git repack -a -d --quiet',
+    'git repack -a -d -n --quiet',
     forgetLine('.git/objects/info/alternates'),
     // Forgets that the earlier commit was where history ended.
     'git prune --expire=now',

@@ -10,6 +10,52 @@ const exportLine = (variables: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}=${quoteShell(value)}`)
     .join(' ')}`
 
+/** Of the environment, what would lead git to another repository, other paths, files or ids than are meant. */
+const misleading = [
+  'GIT_DIR',
+  'GIT_WORK_TREE',
+  'GIT_COMMON_DIR',
+  'GIT_INDEX_FILE',
+  'GIT_OBJECT_DIRECTORY',
+  'GIT_ALTERNATE_OBJECT_DIRECTORIES',
+  'GIT_SHALLOW_FILE',
+  'GIT_GRAFT_FILE',
+  'GIT_REPLACE_REF_BASE',
+  'GIT_NAMESPACE',
+  'GIT_PREFIX',
+  'GIT_LITERAL_PATHSPECS',
+  'GIT_GLOB_PATHSPECS',
+  'GIT_NOGLOB_PATHSPECS',
+  'GIT_ICASE_PATHSPECS',
+  'GIT_DIFF_OPTS',
+  'GIT_EXTERNAL_DIFF',
+  'GIT_ATTR_SOURCE',
+  'GIT_TEMPLATE_DIR',
+  'GIT_DEFAULT_HASH',
+  'GIT_CONFIG_PARAMETERS',
+]
+
+/** And what would write the credential down, or send it to a host that nobody vouches for. */
+const telling = ['GIT_CURL_VERBOSE', 'GIT_SSL_NO_VERIFY', '"${!GIT_TRACE@}"']
+
+/**
+ * Takes it out of the script's environment, where a sandbox, an image or build variables may have put it. A replaced
+ * object is not the one that is meant either.
+ */
+export const ownGitLine = `unset ${[...misleading, ...telling].join(' ')}; export GIT_NO_REPLACE_OBJECTS=1`
+
+/** Gives a command of the caller's what {@link ownGitLine} and {@link enterLines} took from it, but for what was set. */
+export const callersGitLine = 'unset GIT_NO_REPLACE_OBJECTS GIT_CEILING_DIRECTORIES'
+
+/**
+ * Lines that enter a checkout, whose directory is a shell word. From then on git looks for a repository nowhere above:
+ * around a broken checkout there may be another one, and git would answer for, or change, that.
+ */
+export const enterLines = (directory: string): readonly string[] => [
+  `cd -P -- ${directory}`,
+  'export GIT_CEILING_DIRECTORIES="${PWD%/*}/"',
+]
+
 /** The header of a credential comes after the settings that are always there. */
 const headerIndex = hermeticSettings.length
 
@@ -28,6 +74,7 @@ export const hermeticGitLines = (
 ): readonly string[] => {
   const presented = scheme === 'Basic' ? `\${${variable}}` : `$(printf %s "\${${variable}}" | base64 -d)`
   return [
+    ownGitLine,
     exportLine({ ...hermeticVariables, ...gitConfigVariables(hermeticSettings) }),
     `if [ -n "\${${variable}-}" ]; then`,
     `  export GIT_CONFIG_COUNT=${headerIndex + 1} GIT_CONFIG_KEY_${headerIndex}=${quoteShell(originScope(origin))}`,
@@ -38,6 +85,7 @@ export const hermeticGitLines = (
 
 /** Lines for git that has everything already: as hermetic, and no protocol is allowed. */
 export const offlineGitLines: readonly string[] = [
+  ownGitLine,
   exportLine({ ...hermeticVariables, GIT_ALLOW_PROTOCOL: 'none', ...gitConfigVariables(hermeticSettings) }),
 ]
 
@@ -50,7 +98,12 @@ export const boundedGitLines = (milliseconds: number): readonly string[] => {
   return [
     'git() {',
     '  case "$1" in',
-    `    clone|fetch|submodule|lfs) timeout --kill-after=10 "$((SECONDS < ${seconds} ? ${seconds} - SECONDS : 1))" git "$@" ;;`,
+    '    clone|fetch|submodule|lfs)',
+    '      local status=0',
+    `      timeout --kill-after=10 "$((SECONDS < ${seconds} ? ${seconds} - SECONDS : 1))" git "$@" || status=$?`,
+    `      if [ "$status" = 124 ] || [ "$status" = 137 ]; then echo "warmbox: git $1 was ended after ${seconds} seconds" >&2; fi`,
+    '      return "$status"',
+    '      ;;',
     '    *) command git "$@" ;;',
     '  esac',
     '}',

@@ -107,6 +107,9 @@ export const writeRecordLines = (
 
 const textFields = ['repository', 'path', 'sha', 'lockfiles', 'worktree', 'clonedAt', 'builtAt'] as const
 
+/** Empty where the time is not known. */
+const isTime = (text: string): boolean => text === '' || !Number.isNaN(Date.parse(text))
+
 /** The record in a text, or `undefined` where the text is none of this version: then nothing is known of the checkout. */
 export const parseRecord = (text: string): CheckoutRecord | undefined => {
   let value: unknown
@@ -124,5 +127,7 @@ export const parseRecord = (text: string): CheckoutRecord | undefined => {
   })
   if (texts.length !== textFields.length) return undefined
   const [repository = '', path = '', sha = '', lockfileHash = '', worktree = '', clonedAt = '', builtAt = ''] = texts
+  // Each goes to somebody as what it says it is.
+  if (!/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(sha) || ![clonedAt, builtAt].every(isTime)) return undefined
   return { version: 1, repository, path, sha, lockfiles: lockfileHash, worktree, clonedAt, builtAt }
 }

@@ -1,8 +1,23 @@
 import type { SecureContext } from 'node:tls'
+import { RepoTemplateError } from '../errors.ts'
 
 /** Raised where a file of certificates named by the environment cannot be read. */
 export class CertificateFileError extends Error {
   override readonly name = 'CertificateFileError'
+}
+
+const certificate = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[\s\w+/=]+-----END (?:TRUSTED )?CERTIFICATE-----/
+
+/** @throws RepoTemplateError `OPTION_TYPE` or `OPTION_INVALID` for what holds no certificate: it would be trusted in nothing. */
+export const assertCertificates = (value: unknown): void => {
+  if (value === undefined) return
+  if (typeof value === 'string' && certificate.test(value)) return
+  throw new RepoTemplateError({
+    code: typeof value === 'string' ? 'OPTION_INVALID' : 'OPTION_TYPE',
+    field: 'certificateAuthority',
+    message: `certificateAuthority ${typeof value === 'string' ? 'holds no certificate' : 'must be a string'}`,
+    hint: "Give the text of a PEM file, such as readFileSync(path, 'utf8') answers.",
+  })
 }
 
 /** Variables that name a PEM file of authorities: Node's own, and git's. */

@@ -6,7 +6,7 @@ import { assertKnownKeys, assertObject, assertSignal } from '../known-keys.ts'
 import { parseRefSelection } from '../ref-selector.ts'
 import { parseAccess } from '../repository-access.ts'
 import { timeoutOf } from '../timeout.ts'
-import { CertificateFileError, extraCertificates } from './certificates.ts'
+import { assertCertificates, CertificateFileError, extraCertificates } from './certificates.ts'
 import { lookupWithGit } from './git-lookup.ts'
 import { DEFAULT_HEAD_TIMEOUT_MS, type Head, type HeadOptions, type HeadResolver } from './head.ts'
 import { lookupOverHttp } from './http-lookup.ts'
@@ -32,6 +32,7 @@ const headResolver =
     assertObject(options, 'options', 'The options of a head lookup', "{ branch: 'main' }")
     assertKnownKeys(options, known, 'A head lookup')
     assertSignal(options.signal)
+    assertCertificates(options.certificateAuthority)
     const { ref } = parseRefSelection(options)
     const timeout = timeoutOf(options.timeoutMs, 'timeoutMs', DEFAULT_HEAD_TIMEOUT_MS)
     const allowedHosts = checkAllowedHosts(options.allowedHosts)

@@ -1,6 +1,6 @@
 import { CREDENTIAL_VARIABLE } from '../build/build-environment.ts'
 import { failFunction } from '../build/step-script.ts'
-import { cloneLines, hermeticGitLines } from '../checkout/git-lines.ts'
+import { cloneLines, enterLines, hermeticGitLines } from '../checkout/git-lines.ts'
 import { partLines } from '../checkout/part-lines.ts'
 import { recordLines } from '../checkout/record.ts'
 import { lockLines } from './lock.ts'
@@ -28,8 +28,11 @@ export const cloneScript = (target: SyncTarget, setup: SetupState): ScriptRun =>
     ...recordLines(recordOf(target, setup)),
     'cd -- "$(dirname -- "$warmbox_path")"',
     ...lockLines('.', target.waitSeconds),
-    // Inside of another checkout git would answer for that.
-    `if [ -e "$warmbox_path/.git" ] && git -C "$warmbox_path" rev-parse --quiet --verify 'HEAD^{commit}' >/dev/null 2>&1; then`,
+    'warmbox_present() (',
+    ...enterLines('"$warmbox_path"').map((line) => `  ${line}`),
+    `  git rev-parse --quiet --verify 'HEAD^{commit}'`,
+    ')',
+    'if [ -e "$warmbox_path/.git" ] && warmbox_present >/dev/null 2>&1; then',
     `  ${fieldLine('present', 'yes')}`,
     '  exit 0',
     'fi',

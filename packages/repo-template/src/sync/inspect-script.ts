@@ -1,4 +1,4 @@
-import { askWhere, whereLines } from '../checkout/git-lines.ts'
+import { askWhere, enterLines, whereLines } from '../checkout/git-lines.ts'
 import { measureLines } from '../checkout/measure.ts'
 import { RECORD_IN_GIT, readRecordLines } from '../checkout/record.ts'
 import { assign, fieldLine, type ScriptRun } from './sandbox.ts'
@@ -13,11 +13,11 @@ export const inspectScript = (path: string): ScriptRun => ({
   name: 'looking at the checkout',
   lines: [
     assign('warmbox_path', path),
-    // Inside of another checkout git would answer for that.
-    `if ! cd -- "$warmbox_path" 2>/dev/null || [ ! -e .git ]; then`,
+    'if [ ! -e "$warmbox_path/.git" ]; then',
     `  ${fieldLine('state', 'none')}`,
     '  exit 0',
     'fi',
+    ...enterLines('"$warmbox_path"'),
     `if ! { ${askWhere}; } 2>/dev/null; then`,
     // A whole repository that git refuses to read is somebody's: git says why. Anything less is an interrupted clone.
     '  if [ -e .git/HEAD ] && [ -d .git/objects ] && [ -d .git/refs ]; then git rev-parse --git-dir >/dev/null; fi',

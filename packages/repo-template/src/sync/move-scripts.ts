@@ -6,7 +6,7 @@ import { partLines } from '../checkout/part-lines.ts'
 import { attributed, knownLines, writeRecordLines } from '../checkout/record.ts'
 import { obstacleLines } from './obstacles.ts'
 import { assign, fieldLine, type ScriptRun } from './sandbox.ts'
-import { carefulUpdateLines, plainFilesLines } from './submodules.ts'
+import { carefulUpdateLines, plainFilesLines, submoduleWorkLines } from './submodules.ts'
 import {
   credentialEnvironment,
   enter,
@@ -21,6 +21,15 @@ import {
 const historyDepth = 256
 
 /**
+ * The user's settings, which are left out here, may say that a repository of somebody else is trusted: without that the
+ * look that came before would have failed.
+ */
+const trustLines: readonly string[] = [
+  'export "GIT_CONFIG_KEY_$GIT_CONFIG_COUNT=safe.directory" "GIT_CONFIG_VALUE_$GIT_CONFIG_COUNT=*"',
+  'export GIT_CONFIG_COUNT="$((GIT_CONFIG_COUNT + 1))"',
+]
+
+/**
  * Fetches the commit. The only script of a warm sync that knows the credential; it runs no hook and moves nothing.
  * `contained` is the commit of the checkout where it is one of the user's that the new head's history holds. A shallow
  * checkout cannot tell by itself, so the history is fetched next to it; where that fails, or is not enough, it is not known.
@@ -32,8 +41,10 @@ export const fetchScript = (target: SyncTarget): ScriptRun => ({
   lines: [
     ...enter(target.path),
     ...hermeticGitLines(target.origin, CREDENTIAL_VARIABLE, target.credential?.scheme),
+    ...trustLines,
     assign('warmbox_sha', target.sha),
-    'if ! git cat-file -e "$warmbox_sha^{commit}" 2>/dev/null; then',
+    // All of it: a fetch that was cut off may have left the commit without its files.
+    'if ! git rev-list --quiet --objects --no-walk "$warmbox_sha^{commit}" 2>/dev/null; then',
     // A shallow checkout stays one; a complete one must not become shallow.
     'warmbox_depth=',
     'if [ "$(git rev-parse --is-shallow-repository)" = true ]; then warmbox_depth=--depth=1; fi',
@@ -79,8 +90,12 @@ export const moveScript = (target: SyncTarget, setup: SetupState, contained: str
     assign('warmbox_sha', target.sha),
     assign('warmbox_contained', contained ?? ''),
     'warmbox_undone=',
-    'warmbox_keep() {',
+    'warmbox_redo() {',
     '  if [ -n "$warmbox_undone" ]; then git stash apply --quiet --index "$warmbox_undone" >/dev/null; fi',
+    '  warmbox_mark',
+    '}',
+    'warmbox_keep() {',
+    '  warmbox_redo',
     `  ${fieldLine('kept', '$1')}`,
     '  exit 0',
     '}',
@@ -98,6 +113,7 @@ export const moveScript = (target: SyncTarget, setup: SetupState, contained: str
     '  if [ -e "$warmbox_git_directory/$warmbox_operation" ]; then warmbox_keep changes; fi',
     'done',
     'if [ "$warmbox_worktree" != "$warmbox_clean" ] && [ "$warmbox_worktree" != "$warmbox_baked" ]; then warmbox_keep changes; fi',
+    ...submoduleWorkLines('warmbox_keep'),
     // What they would hide is known now, and git does not replace a file so marked.
     'if [ -n "$warmbox_marks" ]; then warmbox_unmark; fi',
     'if [ "$warmbox_worktree" != "$warmbox_clean" ]; then',
@@ -109,10 +125,20 @@ export const moveScript = (target: SyncTarget, setup: SetupState, contained: str
     'fi',
     ...obstacleLines,
     ...(target.parts.submodules ? plainFilesLines('warmbox_keep untracked') : []),
+    // Whatever would make it fail now, it says why.
+    'git update-index -q --refresh || true',
+    'if ! git read-tree --dry-run -m -u HEAD "$warmbox_sha"; then warmbox_redo; exit 1; fi',
     ...(target.parts.submodules || target.parts.lfs ? [`: > "$warmbox_git_directory/${PARTS_DUE}"`] : []),
     // LFS files come after the move; a filter would fetch them now, and without the credential.
     'export GIT_LFS_SKIP_SMUDGE=1',
-    'git -c core.hooksPath=/dev/null -c advice.detachedHead=false checkout --quiet --no-overwrite-ignore --detach "$warmbox_sha"',
+    'if ! git -c core.hooksPath=/dev/null -c advice.detachedHead=false checkout --quiet --no-overwrite-ignore --detach "$warmbox_sha"; then',
+    // Half of it may lie there, and would be somebody's work to the next sync. Nothing of anybody's was in its place.
+    '  git diff --no-ext-diff --name-only --no-renames --diff-filter=A -z HEAD "$warmbox_sha" -- | xargs -0 -r rm -f --',
+    '  git restore --source=HEAD --staged --worktree -- .',
+    '  warmbox_redo',
+    '  exit 1',
+    'fi',
+    'warmbox_mark',
     ...proofLines,
     'warmbox_look',
     ...writeRecordLines(recordOf(target, setup), '$warmbox_worktree'),
@@ -132,6 +158,7 @@ export const partsScript = (target: SyncTarget, setup: SetupState): ScriptRun =>
     ...enterLocked(target),
     assign('warmbox_sha', target.sha),
     ...hermeticGitLines(target.origin, CREDENTIAL_VARIABLE, target.credential?.scheme),
+    ...trustLines,
     ...attributed([
       ...(target.parts.submodules
         ? [

@@ -22,7 +22,4 @@ export const obstacleLines: readonly string[] = [
   '  done',
   '  warmbox_seen="${warmbox_added%/*}"',
   `done < <(git diff --no-ext-diff --name-only --no-renames --diff-filter=A -z HEAD "$warmbox_sha" --)`,
-  // Asked first, because a checkout that fails may have any reason.
-  'git update-index -q --refresh || true',
-  'git read-tree --dry-run -m -u HEAD "$warmbox_sha" 2>/dev/null || warmbox_keep untracked',
 ]

@@ -1,4 +1,5 @@
 import { createRedactor, quoteShell } from '@warmbox/resolution'
+import { ownGitLine } from '../checkout/git-lines.ts'
 import { DeadlineError, withDeadline } from '../deadline.ts'
 import { RepoTemplateError, type RepoTemplateErrorCode } from '../errors.ts'
 
@@ -31,27 +32,6 @@ export interface ScriptRunner {
   run(script: ScriptRun): Promise<string>
 }
 
-/** What a sandbox's environment says of another repository, or of how paths are meant, does not hold for the checkout. */
-const ownRepositoryLine = `unset ${[
-  'GIT_DIR',
-  'GIT_WORK_TREE',
-  'GIT_COMMON_DIR',
-  'GIT_INDEX_FILE',
-  'GIT_OBJECT_DIRECTORY',
-  'GIT_ALTERNATE_OBJECT_DIRECTORIES',
-  'GIT_SHALLOW_FILE',
-  'GIT_GRAFT_FILE',
-  'GIT_REPLACE_REF_BASE',
-  'GIT_NAMESPACE',
-  'GIT_PREFIX',
-  'GIT_LITERAL_PATHSPECS',
-  'GIT_GLOB_PATHSPECS',
-  'GIT_NOGLOB_PATHSPECS',
-  'GIT_ICASE_PATHSPECS',
-  'GIT_DIFF_OPTS',
-  'GIT_EXTERNAL_DIFF',
-].join(' ')}`
-
 /** Enough to see what went wrong, little enough for a log line. */
 const tailLength = 2000
 
@@ -75,7 +55,8 @@ export const executorOf = (sandbox: SyncableSandbox): Execute => {
  * Runs scripts in a sandbox under `set -euo pipefail`. The script is the one argument of `bash -lc`; a provider that
  * joins command and arguments quotes it. Secrets travel in `env` and are masked in errors.
  *
- * @throws RepoTemplateError `SANDBOX_UNSUPPORTED` for a sandbox that cannot run commands; `SYNC_TIMEOUT` from `run`.
+ * @throws RepoTemplateError `SANDBOX_UNSUPPORTED` for a sandbox that cannot run commands; from `run` for one whose answer is
+ * none, and `SYNC_TIMEOUT`.
  */
 export const scriptRunner = (
   sandbox: SyncableSandbox,
@@ -89,14 +70,18 @@ export const scriptRunner = (
   const redactor = createRedactor(options.secrets)
   return {
     async run({ code, name, lines, env }) {
-      const script = ['set -euo pipefail', ownRepositoryLine, ...lines].join('\n')
+      const script = ['set -euo pipefail', ownGitLine, ...lines].join('\n')
       const result = await inTime(name, options.timeoutMs, options.signal, (abortSignal) =>
         execute('bash', ['-lc', script], {
           timeout: options.timeoutMs,
           abortSignal,
           ...(env === undefined ? {} : { env: { ...env } }),
+        }).catch((error: unknown) => {
+          // It may quote what the sandbox was given.
+          throw redactor.error(error)
         }),
       )
+      assertAnswer(result)
       if (result.exitCode === 0) return result.stdout
       const output = redactor.text(`${result.stdout}\n${result.stderr}`.trim()).slice(-tailLength)
       throw new RepoTemplateError({
@@ -105,6 +90,18 @@ export const scriptRunner = (
       })
     },
   }
+}
+
+const assertAnswer = (result: unknown): void => {
+  const given = typeof result === 'object' && result !== null ? result : {}
+  const isText = (name: string): boolean => typeof Reflect.get(given, name) === 'string'
+  if (typeof Reflect.get(given, 'exitCode') === 'number' && isText('stdout') && isText('stderr')) return
+  throw new RepoTemplateError({
+    code: 'SANDBOX_UNSUPPORTED',
+    field: 'sandbox',
+    message: 'The executeCommand of the sandbox answered no exit code and output',
+    hint: 'It must answer { exitCode, stdout, stderr }, as those of Mastra do.',
+  })
 }
 
 /**

@@ -1,5 +1,5 @@
 import { environmentSteps, exportLines } from '../build/build-environment.ts'
-import { commandLine } from '../checkout/git-lines.ts'
+import { callersGitLine, commandLine } from '../checkout/git-lines.ts'
 import { attributed, writeRecordLines } from '../checkout/record.ts'
 import type { ScriptRun } from './sandbox.ts'
 import { enterLocked, recordOf, type SetupState, type SyncTarget } from './target.ts'
@@ -25,6 +25,7 @@ export const setupScript = (
       'warmbox_status=0',
       // In a shell of its own, so that build variables reach the command and nothing after it.
       '(',
+      callersGitLine,
       ...exportLines(Object.keys(environment)),
       commandLine(command),
       ') 9<&- || warmbox_status=$?',

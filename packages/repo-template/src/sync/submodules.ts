@@ -22,6 +22,51 @@ export const plainFilesLines = (refuse: string): readonly string[] => [
 ]
 
 /**
+ * In a submodule, for `sh`: answers `branch` or `changes` where somebody works in it. Marks in its index, or its settings, may
+ * hide it.
+ */
+const workInside = [
+  'if git symbolic-ref --quiet HEAD >/dev/null; then echo branch; fi',
+  'for operation in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD BISECT_LOG rebase-merge rebase-apply; do',
+  '  if [ -e "$(git rev-parse --git-path "$operation")" ]; then echo changes; fi',
+  'done',
+  'if git ls-files -v | grep -q "^[a-zS]"; then echo changes; fi',
+  'if [ -n "$(git -c core.fsmonitor=false status --porcelain --untracked-files=no --ignore-submodules=none)" ]; then echo changes; fi',
+].join('\n')
+
+/** The same where the submodule gives way to something else: whatever the commit does not have goes with it. */
+const leftInside =
+  'if [ -n "$(git -c core.fsmonitor=false status --porcelain --ignored --untracked-files=all)" ]; then echo untracked; fi'
+
+/**
+ * Lines that do `keep`, a function, with the reason where the move to the commit `warmbox_sha` would touch a submodule in
+ * which somebody works. What setup changed in one counts as that too: it cannot be told from what came after.
+ */
+export const submoduleWorkLines = (keep: string): readonly string[] => [
+  'warmbox_in_submodules() (',
+  '  cd -- "$1"',
+  '  { bash -c "$2"; git submodule --quiet foreach --recursive "$2" || echo changes; } | sed -n 1p',
+  ')',
+  "while IFS= read -r -d '' warmbox_entry && IFS= read -r -d '' warmbox_submodule; do",
+  '  case "$warmbox_entry" in',
+  '    :160000*) ;;',
+  '    *) continue ;;',
+  '  esac',
+  '  warmbox_work=',
+  '  if [ -e "$warmbox_submodule/.git" ]; then',
+  `    warmbox_work="$(warmbox_in_submodules "$warmbox_submodule" ${quoteShell(workInside)})"`,
+  '    case "$warmbox_entry" in',
+  // To a file or a link. A directory in its place is a removed submodule, which stays with what is in it.
+  `      *" T") warmbox_work="\${warmbox_work:-$(warmbox_in_submodules "$warmbox_submodule" ${quoteShell(leftInside)})}" ;;`,
+  '    esac',
+  '  elif [ "${warmbox_entry##* }" = T ] && [ -n "$(ls -A -- "$warmbox_submodule" 2>/dev/null)" ]; then',
+  '    warmbox_work=untracked',
+  '  fi',
+  `  if [ -n "$warmbox_work" ]; then ${keep} "$warmbox_work"; fi`,
+  'done < <(git diff --no-ext-diff --raw --no-renames --ignore-submodules=none -z HEAD "$warmbox_sha" --)',
+]
+
+/**
  * How git then checks a submodule out: an ignored file in the way stays and ends the command, and filters that somebody has
  * set up in there see no credential. LFS files come afterwards.
  */

@@ -1,5 +1,6 @@
 import { credentialStep } from '../build/build-environment.ts'
 import { failFunction } from '../build/step-script.ts'
+import { enterLines } from '../checkout/git-lines.ts'
 import type { CheckoutParts } from '../checkout/part-lines.ts'
 import type { RecordInputs } from '../checkout/record.ts'
 import type { Credential } from '../credential.ts'
@@ -29,7 +30,10 @@ export const PARTS_DUE = 'warmbox.parts-due'
 
 export const credentialEnvironment = ({ credential }: SyncTarget): Record<string, string> => credentialStep(credential)
 
-export const enter = (path: string): readonly string[] => [assign('warmbox_path', path), 'cd -- "$warmbox_path"']
+export const enter = (path: string): readonly string[] => [
+  assign('warmbox_path', path),
+  ...enterLines('"$warmbox_path"'),
+]
 
 export const enterLocked = ({ path, waitSeconds }: SyncTarget): readonly string[] => [
   failFunction,
