@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { NamedTemplateSpec } from '@warmbox/resolution'
 import { createRepoTemplate, type RepoTemplateOptions } from '@warmbox/repo-template'
-import { needles, repository, serve, token, widgets, type Widgets } from './support/fixtures.ts'
+import { needles, repository, serve, temporaryDirectory, token, widgets, type Widgets } from './support/fixtures.ts'
 import { ownSteps, runSteps, StepFailure } from './support/run-steps.ts'
 
 const execute = promisify(execFile)
@@ -201,12 +201,15 @@ describe('the steps fail', () => {
 describe('the credential', () => {
   test('is in no argument of git and in no file of the image', async () => {
     const given = await widgets()
-    const spec = await specOf(given, { setupCommand: 'git log -1 > /dev/null' })
+    const trace = join(await temporaryDirectory(), 'trace')
+    const buildEnv = { GIT_TRACE_CURL: trace, GIT_TRACE_REDACT: '0', GIT_OBJECT_DIRECTORY: trace }
+    const spec = await specOf(given, { buildEnv, setupCommand: 'unset GIT_OBJECT_DIRECTORY; git log -1 > /dev/null' })
     const image = await runSteps(spec.template, {
       certificateAuthority: given.server.certificateAuthority,
       recordGit: true,
     })
     expect(image.gitCalls).toContain('fetch --quiet')
+    await expect(readFile(trace)).rejects.toMatchObject({ code: 'ENOENT' })
     expect(needles.filter((needle) => image.gitCalls.includes(needle) || image.log.includes(needle))).toEqual([])
     const files = (await readdir(image.home, { recursive: true, withFileTypes: true })).filter((file) => file.isFile())
     const contents = await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name), 'latin1')))

@@ -123,6 +123,7 @@ test.each<[string, () => Promise<unknown>]>([
   ['concurency', () => warmRepositories([optionsOf()], untyped({ concurency: 1 }))],
   ['buildTimoutMs', () => refreshRepoTemplate(optionsOf(), untyped({ buildTimoutMs: 1 }))],
   ['apikey', () => describeRepoTemplate(optionsOf(), untyped({ apikey: 'e2b_0' }))],
+  ['timeout', () => reportBoot({ executeCommand: never }, untyped({ timeout: 1 }))],
   ['apiKeyy', () => pruneRepoTemplates(optionsOf(), {}, untyped({ apiKeyy: 'e2b_0' }))],
 ])('a misspelt name in a connection is refused: %s', async (field, asked) => {
   await expect(asked()).rejects.toMatchObject({ code: 'OPTION_UNKNOWN', field })
@@ -212,6 +213,8 @@ describe('an error of the caller says what to write instead', () => {
     { resolveHead: 'x' },
     { getRepositoryAccess: 'x' },
     { certificateAuthority: 7 },
+    { certificateAuthority: '' },
+    { certificateAuthority: '-----END CERTIFICATE-----' },
     { cloneTimeoutMs: 0 },
     { headTimeoutMs: 0 },
     { cleanEvery: 0 },
@@ -238,6 +241,7 @@ describe('an error of the caller says what to write instead', () => {
     ['no repository to refresh', () => refreshRepoTemplate(nobody)],
     ['no repository to warm', () => warmRepositories([nobody])],
     ['no repository to describe', () => describeRepoTemplate(nobody)],
+    ['no certificate of a lookup', () => lookUpHead({ cloneUrl }, untyped({ certificateAuthority: 7 }))],
     ['no access', () => accessed(7)],
     ['no authorization', () => accessed({ cloneUrl, authorization: 'x' })],
     ['no token', () => accessed({ cloneUrl, authorization: { scheme: 'bearer', token: '' } })],

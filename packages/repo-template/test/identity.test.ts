@@ -94,7 +94,7 @@ const domains: { readonly [Key in keyof RepoTemplateOptions]-?: readonly RepoTem
   credentialForms: [undefined, { 'git.example.com': { scheme: 'bearer' } }],
   allowedHosts: [undefined, ['*', '*.example.com', 'git.example.com', 'git.example.com:8443']],
   fallbackTemplate: [undefined, 'other:1'],
-  certificateAuthority: [undefined, 'PEM'],
+  certificateAuthority: [undefined, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'],
   headTimeoutMs: [undefined, 5],
   resolveHead: [headAt(sha), headAt('c'.repeat(40))],
 }

@@ -62,8 +62,11 @@ const world = async (given: Widgets, options: Partial<RepoTemplateOptions>) => {
         ask('submodule', 'status'),
         readFile(join(checkout, '.git/shallow'), 'utf8'),
         ask('fsck', '--full'),
-        readdir(join(checkout, '.git')).then((names) =>
-          names.filter((name) => !/^(?:FETCH_HEAD|index)$/.test(name)).join(' '),
+        readdir(join(checkout, '.git'), { recursive: true }).then((names) =>
+          names
+            .filter((name) => !/^(?:FETCH_HEAD|index)$|^objects\//.test(name))
+            .toSorted()
+            .join(' '),
         ),
       ]),
     }

@@ -113,6 +113,7 @@ const lookAt = async ({ home }: Image) => {
     status: await git('status', '--porcelain', '--untracked-files=all'),
     // Ignored or not, git and git-lfs obey them.
     rules: await git('ls-files', '--others', '--', '.gitmodules', '.lfsconfig'),
+    pipes: (await execute('find', [directory, '-type', 'p'])).stdout,
     index: await git('ls-files', '--stage', '-v'),
     head: await git('rev-parse', 'HEAD'),
     config: await git('config', '--local', '--list'),
@@ -186,6 +187,7 @@ const histories: readonly (readonly [string, History])[] = [
         '.gitignore': file('.*\n!.gitignore\n'),
         's/n': file('a\nb\r\n'),
         'lib/f': file('1\n'),
+        'lib/p/f': file('1\n'),
         sub: { kind: 'submodule', text: '1'.repeat(40) },
         z: file('1'),
       },
@@ -197,6 +199,7 @@ const histories: readonly (readonly [string, History])[] = [
         'for d in */; do echo "* text eol=crlf ident" > "./$d.gitattributes"; done',
         'for d in lib sub src -d odd*; do git init -q -- "$d"; done; echo j > sub/junk',
         'echo "gitdir: /nowhere" > a/b/.git; ln -s /nowhere x/.git',
+        'rm lib/.gitattributes; mkdir v lib/p; mkfifo pipe x/pipe v/.gitignore lib/.gitattributes lib/p/.gitattributes',
         'chmod 700 src ./-d odd*; chmod -R g+w a; chmod 1777 x; chmod -R a-w s; chmod 2700 .; chmod 2770 lib',
       ),
     },

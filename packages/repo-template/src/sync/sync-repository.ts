@@ -36,7 +36,7 @@ export interface SyncOptions extends RepoTemplateOptions {
 
 /**
  * Why a checkout was left where it was. `changes`: tracked files differ from the commit, staged or not, also those git
- * was told to assume unchanged; or a merge, a rebase and the like is under way. `commits`: there are commits that the
+ * was told to assume unchanged; or a merge, a rebase and the like is under way. Also in a submodule that the move would touch. `commits`: there are commits that the
  * wanted one does not contain, or is not known to. `branch`: somebody works on a branch. `untracked`: files git does not
  * know, or ignores, are in the new commit's way, or in the place of a submodule.
  */
@@ -49,7 +49,7 @@ export interface SyncResult {
   readonly to: string
   /** The commit asked for. */
   readonly head: string
-  /** The lockfiles of the checkout are not those setup last ran with, or nobody knows with which it did. */
+  /** The lockfiles of the checkout, committed or staged, are not those setup last ran with, or nobody knows with which it did. */
   readonly drift: boolean
   /** Setup ran, and ended well. */
   readonly reran: boolean
