@@ -15,7 +15,7 @@ import { WarmboxError, type WarmboxErrorOptions } from '@warmbox/identity'
  * - `CLONE_FAILED`: with `source: 'upload'`, this machine could not clone.
  * - `UPLOAD_UNSUPPORTED`: with `source: 'upload'`, an e2b SDK that leaves no room for it.
  * - `SANDBOX_UNSUPPORTED`: the sandbox has no `executeCommand`.
- * - `CHECKOUT_FOREIGN`: the directory to sync holds a checkout of another repository.
+ * - `CHECKOUT_FOREIGN`: the directory to sync holds a checkout that Warmbox made of another repository.
  * - `SYNC_TIMEOUT`: a command or function of the sync did not end in time.
  * - `SYNC_FAILED`, `SETUP_FAILED`: a command of the sync, or of the setup, ended with a non-zero exit code.
  */

@@ -36,7 +36,7 @@ export const readCheckout = (
     throw new RepoTemplateError({
       code: 'CHECKOUT_FOREIGN',
       field: 'workingDirectory',
-      message: `${target.path} holds a checkout of another repository`,
+      message: `${target.path} holds a checkout that was made of another repository`,
       hint: 'Give each repository of a sandbox a workingDirectory of its own.',
     })
   }
