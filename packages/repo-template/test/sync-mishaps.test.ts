@@ -124,6 +124,11 @@ describe('a sandbox', () => {
     },
   )
 
+  test('that answers at once with nothing is told of it too', async () => {
+    const nothing: ReturnType<typeof JSON.parse> = undefined
+    await expect(syncIn(() => nothing)).rejects.toMatchObject({ code: 'SANDBOX_UNSUPPORTED' })
+  })
+
   test('that quotes what it was given does not pass the credential on', async () => {
     const quoting = new Error(`no such variable: ${needles.join(' ')}`, { cause: { env: needles } })
     const error = await syncIn(() => Promise.reject(quoting)).catch((reason: unknown) => reason)

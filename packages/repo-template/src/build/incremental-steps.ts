@@ -37,9 +37,9 @@ const borrowLine = `printf '%s\\n' "$warmbox_parent/objects" > .git/objects/info
 /**
  * Makes the directories of a commit, whose id is in `variable` and whose entries are in the index, what a clone makes of
  * them. git obeys a `.gitattributes` or `.gitignore` that setup left there (at the top a `.gitmodules` or `.lfsconfig` too),
- * even where it is ignored itself or about to be removed, and takes a directory with a `.git` in it for someone else's; of a directory's mode it knows nothing. So the
- * rules of a checkout would not be its commit's alone. A submodule is emptied, as a clone leaves it: where an option asks
- * for it, it is checked out anew.
+ * even where it is ignored itself or about to be removed, and takes a directory with a `.git` in it for someone else's; of
+ * a directory's mode it knows nothing. So the rules of a checkout would not be its commit's alone. A submodule is emptied,
+ * as a clone leaves it: where an option asks for it, it is checked out anew.
  *
  * What is right is not touched, because file systems in layers would copy it. Tests of the shell's own, and one process
  * for all directories where there has to be one: there may be thousands.

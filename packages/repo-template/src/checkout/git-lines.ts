@@ -44,7 +44,7 @@ const telling = ['GIT_CURL_VERBOSE', 'GIT_SSL_NO_VERIFY', '"${!GIT_TRACE@}"']
  */
 export const ownGitLine = `unset ${[...misleading, ...telling].join(' ')}; export GIT_NO_REPLACE_OBJECTS=1`
 
-/** Gives a command of the caller's what {@link ownGitLine} and {@link enterLines} took from it, but for what was set. */
+/** Before a command of the caller's, for which what {@link ownGitLine} and {@link enterLines} have set is not meant. */
 export const callersGitLine = 'unset GIT_NO_REPLACE_OBJECTS GIT_CEILING_DIRECTORIES'
 
 /**

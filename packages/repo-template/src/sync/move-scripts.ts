@@ -4,7 +4,7 @@ import { fetchLines, hermeticGitLines, proofLines, whereLines } from '../checkou
 import { measureLines } from '../checkout/measure.ts'
 import { partLines } from '../checkout/part-lines.ts'
 import { attributed, knownLines, writeRecordLines } from '../checkout/record.ts'
-import { obstacleLines } from './obstacles.ts'
+import { obstacleLines, OPERATIONS } from './obstacles.ts'
 import { assign, fieldLine, type ScriptRun } from './sandbox.ts'
 import { carefulUpdateLines, plainFilesLines, submoduleWorkLines } from './submodules.ts'
 import {
@@ -109,11 +109,11 @@ export const moveScript = (target: SyncTarget, setup: SetupState, contained: str
     'fi',
     'if [ "$warmbox_head" != "$warmbox_known" ] && [ "$warmbox_head" != "$warmbox_contained" ]; then warmbox_keep commits; fi',
     'if git symbolic-ref --quiet HEAD >/dev/null; then warmbox_keep branch; fi',
-    'for warmbox_operation in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD BISECT_LOG rebase-merge rebase-apply; do',
+    `for warmbox_operation in ${OPERATIONS}; do`,
     '  if [ -e "$warmbox_git_directory/$warmbox_operation" ]; then warmbox_keep changes; fi',
     'done',
     'if [ "$warmbox_worktree" != "$warmbox_clean" ] && [ "$warmbox_worktree" != "$warmbox_baked" ]; then warmbox_keep changes; fi',
-    ...submoduleWorkLines('warmbox_keep'),
+    ...submoduleWorkLines,
     // What they would hide is known now, and git does not replace a file so marked.
     'if [ -n "$warmbox_marks" ]; then warmbox_unmark; fi',
     'if [ "$warmbox_worktree" != "$warmbox_clean" ]; then',

@@ -1,3 +1,6 @@
+/** What lies in a repository's own directory while somebody is in the middle of something. For the shell, as words. */
+export const OPERATIONS = 'MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD BISECT_LOG rebase-merge rebase-apply'
+
 /**
  * Lines that call `warmbox_keep untracked` where a file that git does not know, or ignores, is in the way of the commit
  * `warmbox_sha`: git would overwrite an ignored one without a word. In the way is also what has to go for a file to

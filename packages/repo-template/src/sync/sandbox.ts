@@ -71,16 +71,18 @@ export const scriptRunner = (
   return {
     async run({ code, name, lines, env }) {
       const script = ['set -euo pipefail', ownGitLine, ...lines].join('\n')
-      const result = await inTime(name, options.timeoutMs, options.signal, (abortSignal) =>
-        execute('bash', ['-lc', script], {
-          timeout: options.timeoutMs,
-          abortSignal,
-          ...(env === undefined ? {} : { env: { ...env } }),
-        }).catch((error: unknown) => {
+      const result = await inTime(name, options.timeoutMs, options.signal, async (abortSignal) => {
+        try {
+          return await execute('bash', ['-lc', script], {
+            timeout: options.timeoutMs,
+            abortSignal,
+            ...(env === undefined ? {} : { env: { ...env } }),
+          })
+        } catch (error) {
           // It may quote what the sandbox was given.
           throw redactor.error(error)
-        }),
-      )
+        }
+      })
       assertAnswer(result)
       if (result.exitCode === 0) return result.stdout
       const output = redactor.text(`${result.stdout}\n${result.stderr}`.trim()).slice(-tailLength)

@@ -1,6 +1,7 @@
 import { quoteShell } from '@warmbox/resolution'
 import { CREDENTIAL_VARIABLE } from '../build/build-environment.ts'
 import { HEADER_VARIABLE } from '../checkout/git-lines.ts'
+import { OPERATIONS } from './obstacles.ts'
 
 /** In a submodule, for `sh`: says so where files lie in the place of a submodule of its own. */
 const plainFilesInside = [
@@ -27,7 +28,7 @@ export const plainFilesLines = (refuse: string): readonly string[] => [
  */
 const workInside = [
   'if git symbolic-ref --quiet HEAD >/dev/null; then echo branch; fi',
-  'for operation in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD BISECT_LOG rebase-merge rebase-apply; do',
+  `for operation in ${OPERATIONS}; do`,
   '  if [ -e "$(git rev-parse --git-path "$operation")" ]; then echo changes; fi',
   'done',
   'if git ls-files -v | grep -q "^[a-zS]"; then echo changes; fi',
@@ -39,10 +40,10 @@ const leftInside =
   'if [ -n "$(git -c core.fsmonitor=false status --porcelain --ignored --untracked-files=all)" ]; then echo untracked; fi'
 
 /**
- * Lines that do `keep`, a function, with the reason where the move to the commit `warmbox_sha` would touch a submodule in
+ * Lines that call `warmbox_keep` with the reason where the move to the commit `warmbox_sha` would touch a submodule in
  * which somebody works. What setup changed in one counts as that too: it cannot be told from what came after.
  */
-export const submoduleWorkLines = (keep: string): readonly string[] => [
+export const submoduleWorkLines: readonly string[] = [
   'warmbox_in_submodules() (',
   '  cd -- "$1"',
   '  { bash -c "$2"; git submodule --quiet foreach --recursive "$2" || echo changes; } | sed -n 1p',
@@ -62,7 +63,7 @@ export const submoduleWorkLines = (keep: string): readonly string[] => [
   '  elif [ "${warmbox_entry##* }" = T ] && [ -n "$(ls -A -- "$warmbox_submodule" 2>/dev/null)" ]; then',
   '    warmbox_work=untracked',
   '  fi',
-  `  if [ -n "$warmbox_work" ]; then ${keep} "$warmbox_work"; fi`,
+  '  if [ -n "$warmbox_work" ]; then warmbox_keep "$warmbox_work"; fi',
   'done < <(git diff --no-ext-diff --raw --no-renames --ignore-submodules=none -z HEAD "$warmbox_sha" --)',
 ]
 
