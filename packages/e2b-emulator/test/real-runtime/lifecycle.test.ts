@@ -10,7 +10,14 @@ import type { Machine } from '../../src/runtime/port.ts'
 import { createRealRuntime } from '../../src/runtime/real/index.ts'
 import { startBuild, startCommandLine, type CommandLine } from '../support/command-line.ts'
 import { startEmulator } from '../support/emulator.ts'
-import { hostProcesses, processesOf, userNamespaceOf } from '../support/host-processes.ts'
+import {
+  busy,
+  busyProcesses,
+  hostProcesses,
+  processesOf,
+  threadStates,
+  userNamespaceOf,
+} from '../support/host-processes.ts'
 import { expectReachable, listenOnHost } from '../support/machine-ports.ts'
 import { describeReal, eventually, killAllInside, output, run, textOf, useRuntime } from './support.ts'
 
@@ -51,6 +58,33 @@ describeReal('the life of a machine', () => {
     await expect.poll(() => ticks).toBeGreaterThan(again)
     await ticker.signal('SIGKILL')
     await ticker.exit
+  })
+
+  test('a pause that is over means that everything stands still, on a busy host too', async () => {
+    const machine = await bench().machine()
+    const mark = marker()
+    await output(machine, busy(mark))
+    await expect.poll(() => hostProcesses(mark).length).toBe(busyProcesses)
+    await Promise.all([machine.pause(), machine.pause()])
+    expect(hostProcesses(mark).flatMap(threadStates)).toEqual(Array.from({ length: busyProcesses }, () => 'T'))
+    await machine.destroy()
+    expect(hostProcesses(mark)).toEqual([])
+  })
+
+  test('a parent that waits in the kernel for the child of its vfork holds up no pause', async () => {
+    const machine = await bench().machine()
+    const seconds = marker()
+    // System call 58 is vfork on x64, and 220 is clone with what vfork asks for on arm64.
+    const vfork = process.arch === 'arm64' ? 'syscall(220, 0x4111, 0, 0, 0, 0)' : 'syscall(58)'
+    await output(machine, `perl -e 'if (${vfork} == 0) { select(undef, undef, undef, ${seconds}) }' >/dev/null 2>&1 &`)
+    const found = () => hostProcesses(seconds).flatMap(threadStates).toSorted()
+    await expect.poll(found).toEqual(['D', 'S'])
+    await machine.pause()
+    expect(found()).toEqual(['D', 'T'])
+    await machine.resume()
+    await expect.poll(found).toEqual(['D', 'S'])
+    await machine.destroy()
+    expect(hostProcesses(seconds)).toEqual([])
   })
 
   test('a process that a command had stopped itself stays stopped over pause and resume', async () => {

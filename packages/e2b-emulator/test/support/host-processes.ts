@@ -17,6 +17,19 @@ export function processesOf(userNamespace: string): number[] {
 export const sleepers = (seconds: string): number[] =>
   hostProcesses(seconds).filter((pid) => readOr(() => readFileSync(`/proc/${pid}/comm`, 'utf8')) === 'sleep\n')
 
+/** The states of a process's threads as `/proc` has them: `R` running, `S` sleeping, `T` stopped. */
+export const threadStates = (pid: number): string[] =>
+  readdirSync(`/proc/${pid}/task`).map((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .charAt(0),
+  )
+
+export const busyProcesses = 24
+/** A command that leaves processes behind which never wait, `text` on the command line of each. */
+export const busy = (text: string): string =>
+  `for i in $(seq ${busyProcesses}); do nice setsid bash -c 'while :; do :; done' ${text} >/dev/null 2>&1 & done`
+
 const processIds = () =>
   readdirSync('/proc')
     .map(Number)

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Machine, Runtime } from '../../src/runtime/port.ts'
 import { createUnsafeHostRuntime } from '../../src/runtime/unsafe-host/index.ts'
 import { startBuild, startCommandLine } from '../support/command-line.ts'
-import { hostProcesses, sleepers } from '../support/host-processes.ts'
+import { busy, busyProcesses, hostProcesses, sleepers, threadStates } from '../support/host-processes.ts'
 import { expectReachable, listenOnHost } from '../support/machine-ports.ts'
 import { eventually, isRoot, output, run, streamOf, textOf } from '../real-runtime/support.ts'
 
@@ -17,10 +17,8 @@ let markers = 0
 /** A duration nobody else sleeps for, to find a process by on the host. */
 const marker = () => `${200_000 + process.pid}.${markers++}`
 
-const stateOf = (pid: number) =>
-  readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /s, '')
-    .charAt(0)
+const stateOf = (pid: number) => threadStates(pid).join('')
+
 describe.skipIf(isRoot)(
   'machines that nothing confines (skipped for root, who is refused)',
   { timeout: 180_000 },
@@ -109,6 +107,17 @@ describe.skipIf(isRoot)(
       await box.destroy()
       expect(sleepers(seconds)).toEqual([])
       expect(sleepers(elsewhere)).toHaveLength(1)
+    })
+
+    test('a pause that is over means that everything stands still, on a busy host too', async () => {
+      const box = await machine()
+      const mark = marker()
+      await output(box, busy(mark))
+      await eventually(() => hostProcesses(mark).length, busyProcesses)
+      await Promise.all([box.pause(), box.pause()])
+      expect(hostProcesses(mark).flatMap(threadStates)).toEqual(Array.from({ length: busyProcesses }, () => 'T'))
+      await box.destroy()
+      expect(hostProcesses(mark)).toEqual([])
     })
 
     test('what a command left running is ended with its machine, its environment cleared or not', async () => {

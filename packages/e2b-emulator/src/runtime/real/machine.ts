@@ -30,6 +30,7 @@ export class RealMachine implements Machine {
   readonly #channel: MachineChannel
   #paused = false
   #freezers = 0
+  #frozen: Promise<unknown> = Promise.resolve()
   #ending: Promise<void> | undefined
 
   constructor(id: string, body: MachineBody) {
@@ -44,7 +45,10 @@ export class RealMachine implements Machine {
   }
 
   async pause(): Promise<void> {
-    if (this.#paused) return
+    if (this.#paused) {
+      await this.#frozen
+      return
+    }
     this.#paused = true
     await this.#freeze()
   }
@@ -102,7 +106,8 @@ export class RealMachine implements Machine {
   /** A pause and a snapshot may overlap; the machine goes on when the last of them is over. */
   async #freeze(): Promise<void> {
     this.#freezers++
-    if (this.#freezers === 1) await this.#channel.request('freeze', null)
+    if (this.#freezers === 1) this.#frozen = this.#channel.request('freeze', null)
+    await this.#frozen
   }
 
   async #thaw(): Promise<void> {

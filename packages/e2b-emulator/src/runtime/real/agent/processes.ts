@@ -27,7 +27,7 @@ export function createProcesses(
   let thawed: Promise<void> = Promise.resolve()
   let thaw: (() => void) | undefined
   /** Processes a command had stopped itself; they stay stopped when the machine goes on. */
-  let alreadyStopped = new Set<number>()
+  let alreadyStopped: ReadonlySet<number> = new Set()
 
   /** What is no directory is refused where the command starts there, and so is one that its user may not enter. */
   const assertDirectory = (cwd: string, account: Account): void => {
@@ -37,17 +37,6 @@ export function createProcesses(
     } catch (error) {
       const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
       throw isMissing ? failures.create('directory-missing', `cwd '${cwd}' does not exist`) : error
-    }
-  }
-
-  const isStopped = (pid: number) => {
-    try {
-      const status = fs.readFileSync(`/proc/${pid}/stat`, 'utf8')
-      // The name in parentheses may hold anything; the state is the first field after the last one.
-      return status.slice(status.lastIndexOf(')') + 2).startsWith('T')
-    } catch {
-      // It ended between listing and reading.
-      return false
     }
   }
 
@@ -115,8 +104,7 @@ export function createProcesses(
     freeze() {
       if (thaw !== undefined) return
       thawed = new Promise((resolve) => (thaw = resolve))
-      alreadyStopped = new Set(population.commands().filter(isStopped))
-      population.stop()
+      alreadyStopped = population.stop()
     },
     thaw() {
       if (thaw === undefined) return
