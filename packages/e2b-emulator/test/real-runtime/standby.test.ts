@@ -1,10 +1,11 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Machine, Runtime } from '../../src/runtime/port.ts'
 import { createRealRuntime } from '../../src/runtime/real/index.ts'
-import { hostProcesses, processesOf, userNamespaceOf } from '../support/host-processes.ts'
+import { hostProcesses, processesOf, threadStates, userNamespaceOf } from '../support/host-processes.ts'
 import { describeReal, eventually, output } from './support.ts'
 
 /** A runtime and what it has on the host; removed with the test. */
@@ -76,16 +77,24 @@ describeReal('machines kept ready', () => {
     await eventually(async () => (await programsBeside(first)).length, 3)
   })
 
-  test('a spare whose processes were ended is replaced', async () => {
+  test('spares whose processes were ended are replaced', async () => {
     const { runtime } = await start()
     const image = await runtime.baseImage('base')
     const first = await create(runtime, image)
     const [own = 0] = await programsBeside(first)
     await eventually(async () => (await programsBeside(first)).length, 3)
     const spares = (await programsBeside(first)).filter((pid) => pid !== own)
+    // Started and waiting for work: it takes this name when it has, and has answered by the time it waits.
+    const waits = (pid: number) =>
+      readFileSync(`/proc/${pid}/comm`, 'utf8') === 'warmbox-machine\n' && threadStates(pid)[0] === 'S'
+    await eventually(() => spares.map(waits), [true, true])
+    // A turn in which the answers are read.
+    await setImmediate()
     for (const pid of spares) process.kill(pid, 'SIGKILL')
-    await eventually(async () => (await programsBeside(first)).length, 1)
-    expect(await output(await create(runtime, image), 'echo works')).toBe('works')
+    // At once, before anything of their end can have been noticed.
+    const [second, third] = await Promise.all([create(runtime, image), create(runtime, image, 'other')])
+    expect(await output(second, 'echo works')).toBe('works')
+    expect(await output(third, 'echo works')).toBe('works')
   })
 
   test('the spare of a deleted image goes, and its layer with it', async () => {

@@ -4,6 +4,7 @@ import type { HeldImage } from './image-store.ts'
 import { memoryForFiles } from './memory-budget.ts'
 import { baseLayer } from './mount-plan.ts'
 import { copyFromMemoryScript } from './scripts.ts'
+import { RuntimeError } from '../port.ts'
 import type { Vessel } from './vessel.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -38,6 +39,7 @@ export async function bootMachine(
   try {
     inMemory = await writeDirectory(workspace, directory, image.layers)
     await vessel.takeRoot(directory, hostname)
+    if (!(await vessel.answers())) throw new RuntimeError('failed', 'the machine ended while it was set up')
   } catch (error) {
     await discard()
     throw error

@@ -68,6 +68,7 @@ const isLoopbackAddress = oneOf<LoopbackAddress>({ '127.0.0.1': true, '::1': tru
 
 export const resultChecks: ResultChecks = {
   spawn: (value): value is { pid: number } => has(value, 'pid', isNumber),
+  ping: isNull,
   prepare: isNull,
   signal: isNull,
   resize: isNull,

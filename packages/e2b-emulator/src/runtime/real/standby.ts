@@ -59,16 +59,23 @@ export class Standby {
     if (spare?.image !== image || spare.hostname !== hostname) return undefined
     this.#spare = undefined
     const machine = await spare.machine
-    if (machine?.vessel.alive !== false) return machine
+    if (machine === undefined || (await machine.vessel.answers())) return machine
     await machine.discard()
     return undefined
   }
 
-  #bootNow(image: ImageId, hostname: string): Promise<BootedMachine> {
+  async #bootNow(image: ImageId, hostname: string): Promise<BootedMachine> {
     const held = this.#images.acquire(image)
-    const vessel = this.#vessel?.alive ? this.#vessel : startVessel(this.#workspace)
+    const kept = this.#vessel?.alive ? this.#vessel : undefined
     this.#vessel = undefined
-    return bootMachine(this.#workspace, vessel, held, hostname)
+    if (kept === undefined) return bootMachine(this.#workspace, startVessel(this.#workspace), held, hostname)
+    try {
+      return await bootMachine(this.#workspace, kept, held, hostname)
+    } catch (error) {
+      // Its processes may have ended while it waited, so a new one decides.
+      if (this.#closed || !this.#images.has(image)) throw error
+      return bootMachine(this.#workspace, startVessel(this.#workspace), this.#images.acquire(image), hostname)
+    }
   }
 
   #replenish(wanted: Omit<Spare, 'machine'> | undefined): void {

@@ -21,6 +21,8 @@ export interface Vessel {
   readonly channel: MachineChannel
   /** False once its processes have ended, or the program inside has, with which they end. */
   readonly alive: boolean
+  /** As {@link alive}, but asks the program inside, whose end may not have been noticed. Does not wait for its start. */
+  answers(): Promise<boolean>
   /** Mounts the fstab in `directory` as the root. Rejects with `failed` and the system's words; the vessel is then dead. */
   takeRoot(directory: string, hostname: string): Promise<void>
   /** The machine's root, by way of `/proc`, for whoever may look at its processes. */
@@ -76,6 +78,7 @@ class ChildVessel implements Vessel {
   readonly #milestones: Milestones
   readonly #order: Writable
   #complaint = ''
+  #started = false
 
   constructor(child: ChildProcess, program: string) {
     const channel = child.stdio[channelFd]
@@ -96,10 +99,26 @@ class ChildVessel implements Vessel {
     child.stdin?.end(program)
     for (const stream of [child.stdin, order]) holdStream(stream, false)
     this.#hold(false)
+    void this.#ping()
   }
 
   get alive(): boolean {
     return !this.channel.closed && this.#running
+  }
+
+  async answers(): Promise<boolean> {
+    return this.alive && (!this.#started || (await this.#ping()))
+  }
+
+  async #ping(): Promise<boolean> {
+    try {
+      await this.channel.request('ping', null)
+      this.#started = true
+      return true
+    } catch {
+      // The channel is closed, which is the answer.
+      return false
+    }
   }
 
   get #running(): boolean {

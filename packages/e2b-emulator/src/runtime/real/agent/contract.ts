@@ -4,6 +4,8 @@ import type { Mark } from './marked.ts'
 /** What the host asks of the program inside a machine: parameters and result of each call. Types only. */
 export interface AgentCalls {
   spawn: { parameters: SpawnParameters; result: { readonly pid: number } }
+  /** Answers, with or without a root. */
+  ping: { parameters: null; result: null }
   /** Gets ready for the first commands. */
   prepare: { parameters: null; result: null }
   signal: { parameters: { readonly pid: number; readonly name: AgentSignal }; result: null }

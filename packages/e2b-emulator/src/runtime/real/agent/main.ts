@@ -91,6 +91,7 @@ export function runAgent(parts: AgentParts, settings: AgentSettings, channel: nu
       await pipes.prepare()
       return processes.spawn(parameters, call)
     },
+    ping: () => null,
     prepare: async () => {
       await pipes.prepare()
       return null
