@@ -40,6 +40,10 @@ async function programsBeside(machine: Machine): Promise<number[]> {
   return found
 }
 
+/** It has started and waits for work: it takes this name when it starts, and has answered by the time it waits. */
+const waits = (pid: number): boolean =>
+  readFileSync(`/proc/${pid}/comm`, 'utf8') === 'warmbox-machine\n' && threadStates(pid)[0] === 'S'
+
 describeReal('machines kept ready', () => {
   test('a machine that was kept ready is as new as any other', async () => {
     const { runtime, machines } = await start()
@@ -84,9 +88,6 @@ describeReal('machines kept ready', () => {
     const [own = 0] = await programsBeside(first)
     await eventually(async () => (await programsBeside(first)).length, 3)
     const spares = (await programsBeside(first)).filter((pid) => pid !== own)
-    // Started and waiting for work: it takes this name when it has, and has answered by the time it waits.
-    const waits = (pid: number) =>
-      readFileSync(`/proc/${pid}/comm`, 'utf8') === 'warmbox-machine\n' && threadStates(pid)[0] === 'S'
     await eventually(() => spares.map(waits), [true, true])
     // A turn in which the answers are read.
     await setImmediate()
